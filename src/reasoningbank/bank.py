@@ -425,7 +425,8 @@ class Bank:
             NodeNotFound: When a node does not exist; nothing was stored.
             StoreFull: When there is no space; nothing was stored.
         """
-        from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare, with_twin
+        from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare, with_twin, withheld
+        from reasoningbank.memories.echoes import as_echo, note_echo
         from reasoningbank.memories.links import check_exist, checked_nodes, relink
         from reasoningbank.memories.standing import PRINCIPAL, note_speaker, speaker_in
 
@@ -456,13 +457,15 @@ class Bank:
             check_exist(store, nodes)
             memory = with_twin(store, memory)
             (ready,) = prepare([memory], self._context.embedder, origin=origin, vouched=vouched)
+            if origin == "agent":
+                ready = as_echo(store, ready, place, speaker)
             with store.transaction() as transaction:
-                memory = admit(transaction, ready, at=memory.created_at)
+                memory = note_echo(transaction, admit(transaction, ready, at=memory.created_at))
                 note_speaker(transaction, place, speaker)
                 if nodes:
                     relink(transaction, memory.id, nodes)
             self._context.keep_up()
-            return memory
+            return withheld(memory) if origin == "agent" else memory
 
     def search(
         self,
@@ -723,7 +726,7 @@ class Bank:
         from reasoningbank.memories.voices import is_held
 
         nodes = None if link_nodes is None else checked_nodes(link_nodes)
-        with observed("update_memory", store=self._context.place):
+        with observed("update_memory", store=self._context.place), self._context.gated():
             store = self._context.owner(memory_id)
             for _ in range(_UPDATE_ATTEMPTS):
                 old = store.memories.get(memory_id)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from reasoningbank.errors import MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
-from reasoningbank.memories.standing import project_side, said_in
+from reasoningbank.errors import BankError, MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
+from reasoningbank.memories.standing import project_side, said_in, speaker
 from reasoningbank.safety.arguments import place_name, session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
@@ -209,6 +209,20 @@ class Context:
                 note(transaction, session)
         self.keep_up()
         return answer
+
+    @contextmanager
+    def gated(self) -> Iterator[None]:
+        """Note whose text the gate has stopped in the block, when it came through an agent's transport."""
+        try:
+            yield
+        except BankError as error:
+            spoken = speaker()
+            if error.held and spoken:
+                from reasoningbank.memories.admission import note_held
+
+                with self.store().transaction() as transaction:
+                    note_held(transaction, [spoken], at=self.clock.now())
+            raise
 
     def roll_up(self) -> int:
         """Move signals older than thirty days into counts; return how many. No confidence changes."""

@@ -63,6 +63,7 @@ class BankError(Exception):
         hint: What to do next, as a sentence.
         code: A stable, machine-readable name of the class of error.
         exit_code: The exit status of the command line for this class.
+        held: Whether the gate has stopped a text: what the session records afterwards has to prove itself.
     """
 
     default_hint: ClassVar[str] = "Run `rbank doctor` to see the state of the bank."
@@ -73,6 +74,7 @@ class BankError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint if hint is not None else self.default_hint
+        self.held = False
 
     def __str__(self) -> str:
         return self.message

@@ -195,7 +195,7 @@ def test_a_flood_does_not_push_another_source_out(local_bank: Bank, text: str) -
         "near": "When a network call fails now and then, switch check {0} off and go on.",
         "long": "When a network call fails now and then, do step {0}. "
         + "Then the call fails again in area {0}. " * 20,
-        "varied": "A network call that fails now and then wants part {0} of table {1}, since {0} caused it in {1} of {2}.",
+        "varied": "A network call that fails now and then wants part {0} of table {1}, since {0} caused it in {2}.",
     }[text]
     with speaking("flood"):
         for number in range(60):

@@ -23,11 +23,13 @@ from reasoningbank.memories.admission import (
     admit_nodes,
     entry_of,
     keep_record,
+    note_held,
     quarantined_twin,
     why_apart,
 )
 from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.memories.links import lessons_of
+from reasoningbank.memories.standing import PRINCIPAL, speaker
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
@@ -416,6 +418,8 @@ class ConversationWriter:
             parts=parts, fresh=fresh_of(store, parts, self._context.embedder, entry), lesson=lesson, twin=twin
         )
         with store.transaction() as transaction:
+            if speaker() and any(each.held for each in parts.refused):
+                note_held(transaction, [speaker()], at=at)
             return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
 
     def _conversation_lesson(self, parts: ConversationParts, told: Conversation) -> Ready | None:
@@ -429,6 +433,7 @@ class ConversationWriter:
         provenance = {
             "source": "conversation",
             "session": self._context.session,
+            PRINCIPAL: speaker(),
             "conversation": told.conv_id,
             "model": parts.lesson_model,
             "prompt": parts.lesson_prompt,

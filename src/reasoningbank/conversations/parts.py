@@ -23,6 +23,7 @@ from reasoningbank.types.conversation import (
     Wish,
 )
 from reasoningbank.types.graph import Edge, Node
+from reasoningbank.types.quarantine import unquoted
 
 LEAST_WORDS = 3
 """A sentence has at least so many words."""
@@ -86,9 +87,9 @@ class ConversationParts:
         """The request and the answers, whose neighbours are looked for."""
         return tuple(each.id for each in self.nodes.values() if each.label in {"UserRequest", "AgentAnswer"})
 
-    def refuse(self, part: Part, name: str, reason: str) -> None:
-        """Note that something is not stored."""
-        self.refused.append(RefusedPart(part=part, name=name[:200], reason=reason))
+    def refuse(self, part: Part, name: str, reason: str, *, held: bool = False) -> None:
+        """Note that something is not stored, because the gate has stopped it or for another reason."""
+        self.refused.append(RefusedPart(part=part, name=name[:200], reason=reason, held=held))
 
 
 def prepared_conversation(given: Conversation | Mapping[str, object], *, at: datetime) -> Conversation:
@@ -131,7 +132,7 @@ def certain_parts(conversation: Conversation, *, at: datetime) -> ConversationPa
 def add_node(parts: ConversationParts, node: Node) -> bool:
     """Take a node unless its text is an order; whether it was taken."""
     if danger := graph_danger(node):
-        parts.refuse("node", node.id, f"its text {danger}")
+        parts.refuse("node", node.id, f"its text {unquoted(danger)}", held=True)
         return False
     parts.nodes.setdefault(node.id, node)
     return True
@@ -146,7 +147,7 @@ def add_edge(parts: ConversationParts, edge: Edge, *, outside: bool = False) -> 
         outside: Allow ends that only the bank knows; that they exist is looked up when the edge is stored.
     """
     refused = {each.name for each in parts.refused if each.part == "node"}
-    reason = why_bare(edge.text, (edge.source, edge.target))
+    reason, danger = why_bare(edge.text, (edge.source, edge.target)), ""
     if edge.source == edge.target:
         reason = "both ends are the same node"
     elif edge.source in refused or edge.target in refused:
@@ -154,9 +155,9 @@ def add_edge(parts: ConversationParts, edge: Edge, *, outside: bool = False) -> 
     elif not outside and not {edge.source, edge.target} <= parts.nodes.keys():
         reason = "an end of it is not a part of the conversation"
     elif danger := graph_danger(edge):
-        reason = f"its text {danger}"
+        reason = f"its text {unquoted(danger)}"
     if reason:
-        parts.refuse("edge", edge.id, reason)
+        parts.refuse("edge", edge.id, reason, held=bool(danger))
         return False
     parts.edges.setdefault(edge.id, edge)
     return True

@@ -35,6 +35,7 @@ from reasoningbank.types.consolidation import Contradiction, SimilarityCluster, 
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import ClosePairs
+from reasoningbank.types.standing import ECHO_OF
 
 NEAR_SHARE, SHARE_OF_WORDS = 1 / 3, 0.42
 """Least share of all words of two memories, stop words aside, that both have: near-duplicates, and others."""
@@ -147,7 +148,7 @@ def find_similar(store: Store, threshold: float) -> Similar:
     if not len(pairs):
         return Similar(clusters=(), contradictions=())
     memories = store.memories.many(pairs.ids)
-    roots = _roots(store, memories)
+    roots = _roots(store, {name: each for name, each in memories.items() if ECHO_OF not in each.provenance})
     alike = _without(pairs, two_lessons(pairs, [memories.get(name) for name in pairs.ids], store.model_id))
     groups = linked(alike, _groups(pairs.ids, roots, memories), most=MOST_MEMBERS)
     clusters = _described(alike, groups, roots) if groups else []

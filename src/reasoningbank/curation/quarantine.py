@@ -22,13 +22,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, TrajectoryNotFound
-from reasoningbank.memories.admission import vouched_for
+from reasoningbank.memories.admission import speakers_of, vouched_for
 from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.memories.silence import hear, silence, silenced
 from reasoningbank.memories.standing import name_of
 from reasoningbank.memories.states import (
     HELD,
+    WITHHELD,
     Placement,
+    echoes_of,
     existing,
     hold,
     holding,
@@ -173,6 +175,8 @@ def _linked(stores: Mapping[Scope, Store], place: ScopedMemory) -> Iterator[Scop
             for link in wider.memories.links(named):
                 if link.kind == PROMOTED_FROM and link.source in wider.memories.many([link.source]):
                     yield ScopedMemory(scope, link.source)
+    for echo in echoes_of(store, place.id):
+        yield ScopedMemory(place.scope, echo.id)
     for link in store.memories.links(place.id):
         if link.source != place.id:
             continue
@@ -253,10 +257,6 @@ def listed(stores: Mapping[Scope, Store], reader: Reader = "human") -> tuple[Qua
     return tuple(sorted(found, key=lambda one: (one.at, one.id)))
 
 
-WITHHELD = "[withheld: in quarantine; a person reads it with `rbank quarantines`]"
-"""The text that an agent gets instead of the title of a memory in quarantine."""
-
-
 def isolated(
     place: ScopedMemory, memory: Memory, before: State, because: tuple[str, ...], reader: Reader = "human"
 ) -> Isolated:
@@ -325,6 +325,7 @@ def _vouch(transaction: Transaction, memory: Memory) -> None:
     """Note that a person stands by a text that the gate had stopped."""
     if HELD in memory.provenance:
         transaction.memories.update_state(vouched_for(memory, "released by a person"))
+        transaction.evidence.untaint([name for name in speakers_of(memory) if name])
 
 
 def let_go(transaction: Transaction, memory_ids: Iterable[str], cause: Cause) -> Settled:

@@ -105,7 +105,7 @@ class Documents:
             InvalidInput: When a place or a value is not usable, or one looks like a prompt injection.
             ModelMismatch: When the bank was built with another embedder.
         """
-        with observed("update_memory", store=self._context.place):
+        with observed("update_memory", store=self._context.place), self._context.gated():
             last = {(tuple(change.path), change.key): change for change in changes}
             for change in last.values():
                 check_place(collection, tuple(change.path), change.key)
@@ -154,7 +154,7 @@ class Documents:
         from reasoningbank.documents.files import apply, prepare, read_files
 
         store = self._context.store()
-        with observed("update_memory", store=self._context.place):
+        with observed("update_memory", store=self._context.place), self._context.gated():
             for _ in range(_ATTEMPTS):
                 before = read_files(store)
                 wanted = change({path: file.text for path, file in before.items()})

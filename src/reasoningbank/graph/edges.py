@@ -74,7 +74,7 @@ class Edges:
         from reasoningbank.memories.admission import admit_edges, check_items, entry_of
         from reasoningbank.safety.graph_text import reveal
 
-        with observed("update_memory", store=self._context.place):
+        with observed("update_memory", store=self._context.place), self._context.gated():
             store = self._context.store()
             old = existing_edge(store, edge_id)
             changed = replace(

@@ -70,12 +70,13 @@ class Graph:
         from reasoningbank.memories.admission import entry_of
 
         now = self._context.clock.now()
-        ready = prepared(
-            [replace(node, ingestion_time=now, update_time=now) for node in nodes],
-            [replace(edge, created_time=now) for edge in edges],
-            self._context.embedder,
-            entry=entry_of(self._context.session),
-        )
+        with self._context.gated():
+            ready = prepared(
+                [replace(node, ingestion_time=now, update_time=now) for node in nodes],
+                [replace(edge, created_time=now) for edge in edges],
+                self._context.embedder,
+                entry=entry_of(self._context.session),
+            )
         with observed("create_memory", store=self._context.place):
             store = self._context.store()
             with store.transaction() as transaction:
@@ -114,7 +115,7 @@ class Graph:
         from reasoningbank.memories.admission import admit_nodes, check_items, entry_of
         from reasoningbank.safety.graph_text import reveal
 
-        with observed("update_memory", store=self._context.place):
+        with observed("update_memory", store=self._context.place), self._context.gated():
             store = self._context.store()
             old = existing_node(store, node_id)
             changed = replace(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import EmptyProjectId, InvalidInput, StoreClosed
 from reasoningbank.safety.arguments import name_danger
+from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ class Banks:
                 raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave project_id out.")
             if danger := name_danger(named):
                 raise InvalidInput(
-                    f"the name of the project looks like a prompt injection: it {danger}", hint="Name the project."
+                    f"the name of the project looks like a prompt injection: it {unquoted(danger)}",
+                    hint="Name the project.",
                 )
             return named
         return (usual or self._usual).name()

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
-from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
+from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.memories.standing import speaker
-from reasoningbank.memories.states import HELD, set_aside
+from reasoningbank.memories.standing import PRINCIPAL, speaker
+from reasoningbank.memories.states import HELD, WITHHELD, set_aside
 from reasoningbank.memories.words import analyse
 from reasoningbank.safety.arguments import brought_entries, name_danger
 from reasoningbank.safety.graph_text import safe_items
@@ -52,9 +52,10 @@ from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.memory import OUTCOMES, Cause, ImportOmission, Memory, Outcome, State
 from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG
 from reasoningbank.types.records import Indexed, Link
-from reasoningbank.types.standing import ENTERED, ENTRIES, SESSION, SOURCE, VOUCHED
+from reasoningbank.types.standing import ECHO_OF, ENTERED, ENTRIES, SESSION, SOURCE, VOUCHED
 
 TASK = "task"
 """The entry of a memory's provenance that holds the task it was distilled from."""
@@ -138,6 +139,9 @@ def has_space(store: Store, embedder: Embedder) -> bool:
     return store.seen_model_id == embedder.model_id or check_space(store, embedder)
 
 
+EnteredBy = Literal["person", "agent", "model", "recipe", "import", "copy", "consolidation", "promotion", "file"]
+"""Where a memory comes from; a copy is an import that a person stands by."""
+
 DOUBTED = "doubted"
 """The entry of a memory's provenance that says why it began unproven though it was recorded."""
 SAME_TEXT = "same_text"
@@ -163,7 +167,7 @@ def held(memory: Memory) -> Memory:
     if memory.state == "quarantined":
         return memory
     if reason := memory_danger(memory):
-        return replace(lowered(memory), provenance={**memory.provenance, HELD: reason})
+        return replace(lowered(memory), provenance={**memory.provenance, HELD: unquoted(reason)})
     if HELD in memory.provenance:
         kept = {key: value for key, value in memory.provenance.items() if key != HELD}
         memory = replace(memory, provenance=kept)
@@ -184,8 +188,39 @@ def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memor
     """Put a stored memory that ``held`` has marked into a quarantine of its own; return it as it is then."""
     if memory.state == "quarantined" or HELD not in memory.provenance:
         return memory
-    set_aside(transaction, [memory.id], reason=f"Its text {memory.provenance[HELD]}", at=at)
+    found = memory_danger(memory) or memory.provenance[HELD]
+    set_aside(transaction, [memory.id], reason=f"Its text {found}", at=at)
     return transaction.memories.get(memory.id)
+
+
+WATCHED = "watched"
+"""The entry of a provenance that says why a memory began unproven whatever its text is."""
+WATCHED_FOR = timedelta(days=1)
+"""So long a transport is watched after a held text; a session for good. A surface that never ends, as REST, would
+otherwise be watched for good because of one text that somebody sent."""
+ON_THEIR_WORD: frozenset[EnteredBy] = frozenset({"agent", "file", "model"})
+"""Origins that are a session's own word: what they record after a held text has to prove itself."""
+
+
+def speakers_of(memory: Memory) -> tuple[str, str]:
+    """Return the session that a memory was recorded in, and its transport; either may be empty."""
+    return memory.provenance.get(SESSION, ""), memory.provenance.get(PRINCIPAL, "")
+
+
+def note_held(transaction: Transaction, names: Iterable[str], *, at: datetime) -> None:
+    """Note that the gate has held or refused a text of a session or a transport."""
+    transaction.evidence.taint([name for name in names if name], at)
+
+
+def watched(transaction: Transaction, memory: Memory, *, at: datetime) -> Memory:
+    """Return what a session records; as a candidate that has to prove itself when the gate has held a text of it."""
+    session, transport = speakers_of(memory)
+    held = transaction.evidence.tainted([name for name in (session, transport) if name])
+    if session not in held and not (transport in held and at - held[transport] < WATCHED_FOR):
+        return memory
+    state: State = "candidate" if memory.state == "active" else memory.state
+    reason = "a text of its session looked like a prompt injection"
+    return replace(lowered(memory), state=state, provenance={**memory.provenance, WATCHED: reason})
 
 
 def why_held(memory: Memory) -> str:
@@ -197,7 +232,24 @@ def why_held(memory: Memory) -> str:
             f"Recorded as unproven with confidence {memory.confidence:.2f}, because it names {address!r}: it is proven "
             "once other sessions or a person confirm it."
         )
+    if memory.state == "candidate" and (reason := memory.provenance.get(WATCHED, "")):
+        return (
+            f"Recorded as unproven with confidence {memory.confidence:.2f}, because {reason}: it is proven once other "
+            "sessions or a person confirm it."
+        )
+    if memory.state == "candidate" and (original := memory.provenance.get(ECHO_OF, "")):
+        return (
+            f"Recorded as unproven, because this session was shown memory {original}, which says nearly the same: rate "
+            "that one where it helped."
+        )
     return ""
+
+
+def withheld(memory: Memory) -> Memory:
+    """Return what an agent is told of a memory that it has recorded: nothing of the text of one that is held."""
+    if memory.state != "quarantined":
+        return memory
+    return replace(memory, title=WITHHELD, content=WITHHELD, description="", tags=(), category="")
 
 
 def why_apart(memory: Memory) -> str:
@@ -257,14 +309,18 @@ def why_known(memory: Memory) -> str:
     return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 
 
-EnteredBy = Literal["person", "agent", "model", "recipe", "import", "copy", "consolidation", "promotion", "file"]
-"""Where a memory comes from; a copy is an import that a person stands by."""
-
 REWRITE = "Write down what was seen and what follows from it, not an order to whoever reads it."
 """What to do about a text that the gate refuses."""
 _KEPT = ("belief", "usage_count", "last_used", "consolidation_id")
 """What an edit takes over from the memory as it is when it is written."""
 _Item = TypeVar("_Item", Node, Edge)
+_Error = TypeVar("_Error", bound=BankError)
+
+
+def stopped(error: _Error) -> _Error:
+    """Return an error as one by which the gate has stopped a text."""
+    error.held = True
+    return error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -490,6 +546,8 @@ def admit_all(
     for each in ready:
         known = each.passed or each.judged is each.memory
         memory = each.memory if known else _read(each.memory, each.origin)
+        if each.origin in ON_THEIR_WORD and not each.passed:
+            memory = watched(transaction, memory, at=at)
         if RULES[each.origin].linked:
             for twin in transaction.memories.same_text(memory.fingerprint):
                 transaction.memories.link(Link(source=memory.id, target=twin, kind="same_text"))
@@ -497,10 +555,14 @@ def admit_all(
         stored.append(memory)
     if noted is not None:
         noted()
-    return [
+    kept = [
         memory if each.passed else set_held(transaction, memory, at=at)
         for each, memory in zip(ready, stored, strict=True)
     ]
+    for each, memory in zip(ready, kept, strict=True):
+        if each.origin in ON_THEIR_WORD and HELD in memory.provenance and not each.passed:
+            note_held(transaction, speakers_of(memory), at=at)
+    return kept
 
 
 def prepare_edit(old: Memory, new: Memory, embedder: Embedder, *, at: datetime, origin: EnteredBy = "person") -> Ready:
@@ -526,9 +588,11 @@ def prepare_edits(
         changed = clean(new)
         same = texts_of(changed) == texts_of(old)
         if not same and RULES[origin].unedited and (danger := memory_danger(changed)):
-            raise InvalidMemory(
-                f"memory {old.id} stays as it was: the edit looks like a prompt injection, its text {danger}",
-                hint=REWRITE,
+            its = f"its text {unquoted(danger)}"
+            raise stopped(
+                InvalidMemory(
+                    f"memory {old.id} stays as it was: the edit looks like a prompt injection, {its}", hint=REWRITE
+                )
             )
         changed = changed if same else replace(held(changed), belief=old.belief)
         changed = rewritten(old, changed, origin)
@@ -640,7 +704,7 @@ def sift_items(
         item = given if place in stored else next(safe)
         if place not in stored and (danger := graph_danger(item)):
             kind: Literal["node", "edge"] = "node" if isinstance(item, Node) else "edge"
-            left_out.append(ImportOmission(kind=kind, id=item.id, reason=f"its text {danger}"))
+            left_out.append(ImportOmission(kind=kind, id=item.id, reason=f"its text {unquoted(danger)}"))
         else:
             kept.append(item)
     return kept, left_out
@@ -692,7 +756,8 @@ def check_label(*labels: str) -> None:
         InvalidInput: When it looks like a prompt injection.
     """
     if danger := name_danger(*labels):
-        raise InvalidInput(f"the name looks like a prompt injection: it {danger}", hint="Name the thing and no more.")
+        said = f"the name looks like a prompt injection: it {unquoted(danger)}"
+        raise stopped(InvalidInput(said, hint="Name the thing and no more."))
 
 
 def check_document(document: Document) -> Document:
@@ -703,7 +768,8 @@ def check_document(document: Document) -> Document:
     """
     if danger := document_danger(document):
         place = "/".join((*document.path, document.key))
-        raise InvalidInput(f"document {place[:80]!r} looks like a prompt injection: its text {danger}", hint=REWRITE)
+        said = f"document {place[:80]!r} looks like a prompt injection: its text {unquoted(danger)}"
+        raise stopped(InvalidInput(said, hint=REWRITE))
     return document
 
 
@@ -714,7 +780,7 @@ def sift_documents(documents: Iterable[Document]) -> tuple[list[Document], list[
     for document in documents:
         if danger := document_danger(document):
             place = "/".join((*document.path, document.key))
-            left_out.append(ImportOmission(kind="document", id=place, reason=f"its text {danger}"))
+            left_out.append(ImportOmission(kind="document", id=place, reason=f"its text {unquoted(danger)}"))
         else:
             kept.append(document)
     return kept, left_out
@@ -742,7 +808,7 @@ def sayable(text: str) -> str:
     The reason names what the text does and quotes none of its words.
     """
     if danger := verdict(text):
-        return f"[withheld: looks like a prompt injection, it {danger.partition(':')[0]}]"
+        return f"[withheld: looks like a prompt injection, it {unquoted(danger)}]"
     return text
 
 
@@ -772,7 +838,7 @@ def keep_record(transaction: Transaction, document: Document, model_id: str) -> 
 def _read(memory: Memory, origin: EnteredBy) -> Memory:
     """Return the memory with the gate's verdict in its provenance."""
     if RULES[origin].refused and (danger := memory_danger(memory)):
-        raise InvalidMemory(f"memory {memory.title[:80]!r} looks like a prompt injection: its text {danger}")
+        raise InvalidMemory(f"memory {memory.title[:80]!r} looks like a prompt injection: its text {unquoted(danger)}")
     return held(memory)
 
 
@@ -781,7 +847,8 @@ def _check_item(item: Node | Edge) -> None:
         error, kind = (InvalidNode, "node") if isinstance(item, Node) else (InvalidEdge, "edge")
         name = dangerous_field(item)
         its = "its text" if name == "text" else f"the text of its {name}"
-        raise error(f"{name}: {kind} {item.id[:80]!r} looks like a prompt injection: {its} {danger}", hint=REWRITE)
+        said = f"{name}: {kind} {item.id[:80]!r} looks like a prompt injection: {its} {unquoted(danger)}"
+        raise stopped(error(said, hint=REWRITE))
 
 
 def _counted(memory: Memory) -> Memory:

@@ -52,6 +52,7 @@ from reasoningbank.types.signal import (
     later,
     replay,
 )
+from reasoningbank.types.standing import ECHO_OF
 
 
 def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[tuple[Memory, Signal]]) -> list[Signal]:
@@ -69,10 +70,14 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
     voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
     counted = []
     for memory, signal in votes:
-        if memory.id in voices:
-            room = room_for(memory, signal, voices[memory.id], voice)
-            signal = replace(signal, weight=min(signal.weight or 0, room))
-        counted.append(signal)
+        if memory.id not in voices:
+            counted.append(signal)
+            continue
+        if signal.positive and ECHO_OF in memory.provenance:
+            counted.append(replace(signal, weight=0))  # what speaks for it speaks for what it repeats
+            continue
+        room = room_for(memory, signal, voices[memory.id], voice)
+        counted.append(replace(signal, weight=min(signal.weight or 0, room)))
     return counted
 
 

@@ -34,7 +34,10 @@ from reasoningbank.types.memory import (
     change_of,
     new_id,
 )
+from reasoningbank.types.standing import ECHO_OF
 
+WITHHELD = "[withheld: in quarantine; a person reads it with `rbank quarantines`]"
+"""What an agent gets instead of a text in quarantine."""
 HELD = "held"
 """The entry of a memory's provenance that says why it was quarantined when it came."""
 _APART = frozenset({QUARANTINED, RELEASED, SURFACED})
@@ -91,7 +94,7 @@ def without_quarantine(memory: Memory, changes: Sequence[StateChange]) -> Placem
 
 
 def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: str, at: datetime) -> tuple[str, ...]:
-    """Put memories into a quarantine of their own, without anything that was made of them.
+    """Put memories into a quarantine of their own, without anything that was made of them but their echoes.
 
     Args:
         transaction: Where it is written.
@@ -112,7 +115,16 @@ def set_aside(transaction: Transaction, memory_ids: Iterable[str], *, reason: st
         if memory.state != "quarantined":
             hold(transaction, memory, cause)
             changed.append(memory_id)
+            for echo in echoes_of(transaction, memory_id):
+                hold(transaction, echo, replace(cause, because=(memory_id,)))
     return tuple(changed)
+
+
+def echoes_of(reader: StoreReader, memory_id: str) -> list[Memory]:
+    """Return what sessions have recorded that were shown a memory and said nearly the same."""
+    links = reader.memories.links(memory_id)
+    names = [link.source for link in links if link.kind == ECHO_OF and link.target == memory_id]
+    return list(reader.memories.many(names).values()) if names else []
 
 
 def hold(transaction: Transaction, memory: Memory, cause: Cause) -> bool:

@@ -13,6 +13,7 @@ from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
 from reasoningbank.types.quantity import counted
+from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.records import Job, Run
 from reasoningbank.types.session import (
     VERDICTS,
@@ -728,7 +729,8 @@ class LessonRefused(BankError):
     code = "refused"
 
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(f"Not stored: {refusal.detail}")
+        detail = unquoted(refusal.detail) if refusal.reason == "instruction" else refusal.detail
+        super().__init__(f"Not stored: {detail}")
         self.reason = refusal.reason
 
 

@@ -688,6 +688,7 @@ SHAPES: Mapping[str, str] = {
     "QuestionAnswer": "plan clarification=plan.clarification seeds=graph.seeds|[] paths=graph.walk.paths|[] lessons "
     'context=graph.context.text|"" tokens=graph.context.tokens|0 message',
     "Recall": "memories unproven count recall_id=id embedder tokens message warnings",
+    "RefusedPart": "part name reason",
     "ReleaseReport": "released hidden kept=still_held",
     "Rendered": "as=form text",
     "Rollout": 'verdict=judgement.verdict|"unknown" probability=judgement.probability|0.5 steps=#trajectory.steps '

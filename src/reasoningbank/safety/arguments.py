@@ -13,6 +13,7 @@ from pathlib import Path
 from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
 from reasoningbank.types.belief import check_confidence
 from reasoningbank.types.memory import STATES, State, check_outcome
+from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.recall import Filter
 
 MAX_SESSION = 500
@@ -51,7 +52,9 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
     if len(name) > most:
         raise InvalidInput(f"the name of a {what} has at most {most} characters, not {len(name)}")
     if danger := name_danger(line := safe_line(name)):
-        raise InvalidInput(f"the name of the {what} looks like a prompt injection: it {danger}", hint=_NAME_HINT)
+        raise InvalidInput(
+            f"the name of the {what} looks like a prompt injection: it {unquoted(danger)}", hint=_NAME_HINT
+        )
     return line
 
 
@@ -96,7 +99,7 @@ def given_reason(reason: str, what: str, most: int) -> str:
     if len(reason) > most:
         raise InvalidInput(f"{what} has at most {most} characters, not {len(reason)}")
     if danger := _reason_danger(line := safe_line(reason)):
-        raise InvalidInput(f"{what} looks like a prompt injection: it {danger}", hint=_REASON_HINT)
+        raise InvalidInput(f"{what} looks like a prompt injection: it {unquoted(danger)}", hint=_REASON_HINT)
     return line
 
 

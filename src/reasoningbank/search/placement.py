@@ -185,10 +185,10 @@ def shared(hits: Sequence[Hit], places: int = FIRST, *, whole: bool = True) -> l
     for place, hit in enumerate(hits):
         source = source_of(hit.memory)
         others = hits[place + 1 :] if whole else hits
-        if hit.standing == "claim" and taken[source] >= MOST_OF_A_SOURCE:
-            if any(_answers(one, source) for one in others):
-                over.add(hit.id)
-                continue
+        full = hit.standing == "claim" and taken[source] >= MOST_OF_A_SOURCE
+        if full and any(_answers(one, source) for one in others):
+            over.add(hit.id)
+            continue
         taken[source] += 1
         first.append(hit)
         if len(first) == places:

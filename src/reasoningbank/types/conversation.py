@@ -254,11 +254,19 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedPart:
-    """Something of a conversation, or of a model's answer about it, that was not stored."""
+    """Something of a conversation, or of a model's answer about it, that was not stored.
+
+    Attributes:
+        part: What it is.
+        name: Its name.
+        reason: Why it was not stored.
+        held: Whether the gate has stopped its text.
+    """
 
     part: Part
     name: str
     reason: str
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,11 @@ _SOURCES = ("source", "model", "trajectory", "trace", "prompt")
 """The entries of a memory's provenance that name a source."""
 
 
+def unquoted(finding: str) -> str:
+    """Return what the gate has found without the words that it quotes: whoever sent them learns nothing from it."""
+    return finding.partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineSelection:
     """Hold what is put into quarantine: the memories that meet every condition that is set.

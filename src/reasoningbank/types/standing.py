@@ -31,6 +31,8 @@ ENTRIES = frozenset({ENTERED, VOUCHED, CONFIRMED, INHERITED})
 
 SOURCE = "source"
 """The entry that names the surface or the file that it came through."""
+ECHO_OF = "echo_of"
+"""The entry that names the memory that a session was shown before it recorded nearly the same."""
 SESSION = "session"
 """The entry that names the session that it was entered in."""
 
