@@ -262,7 +262,7 @@ class TraceIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._forget(())
+        self._forget()
 
     def similar(self, read: RunSql, project: str, query: Vector, limit: int, least: float) -> SimilarTraces:
         """Return the closest traces, best first, then newest first, with the strategies that they taught.
@@ -277,7 +277,7 @@ class TraceIndex:
                 with decoding("a trace's vector"):
                     self._refresh(read, len(query))
             except BaseException:
-                self._forget(())
+                self._forget()
                 raise
             numbers = self._numbers[: self._count][-COMPARED_TRACES:]
             products = self._matrix[: self._count][-COMPARED_TRACES:] @ query
@@ -300,30 +300,23 @@ class TraceIndex:
             strategies,
         )
 
-    def _forget(self, state: tuple[object, ...], dimension: int = 0) -> None:
+    def _forget(self, state: str = "", dimension: int = 0) -> None:
         self._state = state
         self._count = 0
         self._numbers: NDArray[numpy.int64] = numpy.empty(0, dtype=numpy.int64)
         self._matrix: NDArray[numpy.float32] = numpy.empty((0, dimension), dtype=numpy.float32)
 
     def _refresh(self, read: RunSql, dimension: int) -> None:
-        rows = self._newer(read)
+        last = int(self._numbers[self._count - 1]) if self._count else -1
+        rows = read(TRACE_VECTORS_SQL, (self._state, last, COMPARED_TRACES))
         facts = {name: value for name, value, _ in rows if isinstance(name, str)}
         stored = int(cast(str, facts.get("dimension", dimension)))
         if stored != dimension:
             raise ModelMismatch(f"the bank's vectors have {stored} dimensions, the query's {dimension}")
-        state = (facts["bank"], facts.get("space"), facts["replaced"], dimension)
-        if state != self._state:
-            known = self._count
-            self._forget(state, dimension)
-            rows = self._newer(read) if known else rows
+        if (facts["state"], dimension) != (self._state, self._matrix.shape[1]):
+            self._forget(cast(str, facts["state"]), dimension)
         if vectors := sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: cast(int, row[0])):
             self._append(vectors, dimension)
-
-    def _newer(self, read: RunSql) -> Sequence[Row]:
-        """Return the state, and the vectors that came after the last known one."""
-        last = int(self._numbers[self._count - 1]) if self._count else -1
-        return read(TRACE_VECTORS_SQL, (last, COMPARED_TRACES))
 
     def _append(self, rows: Sequence[Row], dimension: int) -> None:
         if self._count + len(rows) > len(self._numbers):

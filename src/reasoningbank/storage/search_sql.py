@@ -1,9 +1,9 @@
 """The SQL of a search, for SQLite: what it reads before its memories, in the order in which it is run.
 
-A search reads in one transaction: the state of the bank with what has changed since the last search (``COLUMNS_SQL``
-the first time, then ``CHANGES_SQL``), lengths and vectors that no sidecar holds, and where the words of the query occur
-(``POSTINGS_SQL``). The memories that it delivers are read by ``MemoryTables.many`` and counted by ``update_states``
-(``memory_tables.py``); the delivery is logged by ``DeliveryTables`` (``delivery_tables.py``).
+A search reads in one transaction: the state of the bank with all that has changed since the last search, the first time
+with all that no sidecar holds (``LOOK_SQL``), and where the words of the query occur (``POSTINGS_SQL``). The memories
+that it delivers are read by ``MemoryTables.many`` and counted by ``update_states`` (``memory_tables.py``); the delivery
+is logged by ``DeliveryTables`` (``delivery_tables.py``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from reasoningbank.storage.evidence_tables import RATED_COLUMNS
 from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL, MEMORY_WIDTH
 from reasoningbank.storage.rows import LAST, WEIGHT_COLUMNS
+from reasoningbank.types.recall import VECTOR_LEGS
 
 _KNOWN = (
     "(SELECT coalesce(max(key), -1) FROM "
@@ -19,8 +20,8 @@ _KNOWN = (
 """The last key of a memory that was made up to a change: one look at every memory that was made since."""
 
 
-def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived: bool = False) -> str:
-    """Return a query for the memories ``m`` that were changed or made after a change.
+def _changed_since(change: str, columns: str, joined: str) -> str:
+    """Return a query for the memories ``m`` that were changed or made after a change of ``since``.
 
     All of them after a change below 0.
 
@@ -28,18 +29,15 @@ def changed_since(columns: str, joined: str = "", *, change: str = "?1", derived
     are in the index of rows that were changed after they were made.
 
     Args:
+        change: The column of ``since`` that holds the change; another one holds the last key that was there.
         columns: What is read; the rows ascend by the first column, which must ascend with the key.
         joined: Joins of what hangs on the memories.
-        change: The parameter that holds the change.
-        derived: Only memories whose derived parts were changed or made.
     """
-    known = _KNOWN.format(change)
-    condition = f"m.change <> m.born AND m.change > {change} AND m.key <= {known}"
-    if derived:
-        condition += f" AND m.indexed > {change}"
     return (
-        f"SELECT {columns} FROM memories AS m INDEXED BY memories_by_change {joined} WHERE {condition} "  # noqa: S608
-        f"UNION ALL SELECT {columns} FROM memories AS m {joined} WHERE m.key > {known} ORDER BY 1"
+        f"SELECT {columns} FROM since CROSS JOIN memories AS m INDEXED BY memories_by_change {joined} "  # noqa: S608
+        f"WHERE m.change <> m.born AND m.change > since.{change} AND m.key <= since.{change}_key "
+        f"UNION ALL SELECT {columns} FROM since CROSS JOIN memories AS m {joined} "
+        f"WHERE m.key > since.{change}_key ORDER BY 1"
     )
 
 
@@ -48,66 +46,85 @@ _FACTS = (
     "UNION ALL SELECT NULL, 'standing', user_version, {2}, {1} FROM pragma_user_version "
     "LEFT JOIN weight_history ON number = (SELECT max(number) FROM weight_history) "
     "UNION ALL SELECT NULL, name, value, {0} FROM meta "
-    "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > ?1"
+    "UNION ALL SELECT NULL, NULL, key, {0} FROM deletions WHERE change > (SELECT change FROM known)"
 )
 _COUNT_OF_WEIGHTS = WEIGHT_COLUMNS.count(",") + 1
-
-
-def _state_and(width: int, changed: str) -> str:
-    """Return the query for what the bank says of itself, then for what has changed, then LAST, in rows of that width.
-
-    The parts have no common order, so SQLite gives one after another, and makes none before it is asked for its rows:
-    who sees at the first row that nothing has changed reads no further.
-    """
-    rest, after_weights = (", ".join(["NULL"] * (width - used)) for used in (3, 3 + _COUNT_OF_WEIGHTS))
-    facts = _FACTS.format(rest, after_weights, WEIGHT_COLUMNS)
-    last = f"SELECT {LAST}, NULL, NULL, {rest}"
-    return f"{facts} UNION ALL SELECT * FROM ({changed}) UNION ALL {last}"  # noqa: S608 - constant columns
-
-
+_LEGS = tuple(range(len(VECTOR_LEGS)))
 _COLUMNS = (
     f"m.key, m.outcome, m.state, m.category, m.confidence, m.created_at, m.tags, {CONSOLIDATED_SQL}, m.indexed, "
     "m.context_start, m.context_words, m.id"
 )
-COUNT_OF_COLUMNS = 12
-COLUMNS_SQL = _state_and(COUNT_OF_COLUMNS, changed_since(_COLUMNS))
-"""Facts of the bank about itself, in rows without a key, then the columns of what has changed since, then LAST."""
-CHANGES_SQL = _state_and(
-    COUNT_OF_COLUMNS + 4,
-    changed_since(
-        f"{_COLUMNS}, d.sz, v.id, v.vector, v.checksum",
-        "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > ?1 "
-        "LEFT JOIN vectors AS v ON m.indexed > ?1 AND v.id BETWEEN ?2 * m.key + ?3 AND ?2 * m.key + ?4",
-    ),
-)
-"""The same, with the lengths and the vectors that have changed: a row for each of a memory's vectors."""
+_WIDTH = _COLUMNS.count(",") + 2 - CONSOLIDATED_SQL.count(",")
 
-VECTORS_SQL = changed_since(
-    "v.id, v.vector, v.checksum", "CROSS JOIN vectors AS v ON v.id = ?1 * m.key + ?2", change="?3", derived=True
+
+def _nulls(used: int) -> str:
+    """Return what fills a row of which so many columns are used."""
+    return ", ".join(["NULL"] * (_WIDTH - used))
+
+
+def _look() -> str:
+    """Return the query for what the bank says of itself, then columns, then vectors that have changed, then LAST.
+
+    The parts have no common order, so SQLite gives one after another, and makes none before it is asked for its rows:
+    who sees at the first row that nothing has changed reads no further.
+    """
+    columns = _changed_since(
+        "change",
+        f"{_COLUMNS}, d.sz",
+        "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > since.change",
+    )
+    starts = {leg: f"coalesce((SELECT max(h.change) FROM held AS h WHERE leg = {leg}), k.change)" for leg in _LEGS}  # noqa: S608
+    start = " ".join(f"WHEN {leg} THEN leg{leg}" for leg in _LEGS)
+    vectors = _changed_since(
+        "least",
+        f"m.key, NULL, v.id, v.vector, v.checksum, {_nulls(5)}",
+        "CROSS JOIN vectors AS v ON m.indexed > since.least AND v.id BETWEEN ?2 * m.key AND ?2 * m.key + ?3 "
+        f"AND m.indexed > CASE v.id - ?2 * m.key {start} END",
+    )
+    # With MATERIALIZED SQLite would prepare the statement anew each time, which takes a millisecond.
+    return f"""
+WITH known AS (
+    SELECT iif(?1 BETWEEN 0 AND (SELECT value FROM counters WHERE name = 'change')
+        AND (SELECT value FROM meta WHERE name = 'bank') || ' '
+        || coalesce((SELECT value FROM meta WHERE name = 'space'), '') = ?4, ?1, -1) AS change
+), held AS (
+    SELECT w.value ->> 0 AS leg, w.value ->> 1 AS change FROM json_each(?5) AS w WHERE NOT EXISTS (
+        SELECT 1 FROM json_each(w.value, '$[2]') AS f
+        WHERE coalesce((SELECT value FROM meta WHERE name = f.key), '') <> f.value
+    )
+), legs AS (
+    SELECT change, {", ".join(f"{each} AS leg{leg}" for leg, each in starts.items())} FROM known AS k
+), leasts AS (
+    SELECT *, CASE ?3 {" ".join(f"WHEN {last} THEN min({_upto(last)})" for last in _LEGS[1:])} END AS least FROM legs
+), since AS (
+    SELECT *, {_KNOWN.format("l.change")} AS change_key, {_KNOWN.format("l.least")} AS least_key FROM leasts AS l
 )
-DERIVED_SQL = changed_since(
-    "m.key, d.sz, v.id, v.vector, v.checksum",
-    "CROSS JOIN memory_text_docsize AS d ON d.id = m.key "
-    "LEFT JOIN vectors AS v ON v.id BETWEEN ?1 * m.key + ?2 AND ?1 * m.key + ?3",
-    change="?4",
-    derived=True,
-)
+{_FACTS.format(_nulls(3), _nulls(3 + _COUNT_OF_WEIGHTS), WEIGHT_COLUMNS)}
+UNION ALL SELECT * FROM ({columns})
+UNION ALL SELECT * FROM ({vectors})
+UNION ALL SELECT {LAST}, NULL, NULL, {_nulls(3)}
+"""  # noqa: S608 - constant columns
+
+
+def _upto(last: int) -> str:
+    """Return the columns of the changes of the legs up to that one."""
+    return ", ".join(f"leg{leg}" for leg in _LEGS if leg <= last)
+
+
+LOOK_SQL = _look()
+"""All that a search needs of what the bank is now, or of what has changed in it.
+
+Rows without a key hold facts of the bank about itself. Then come the columns of the memories that were changed or made
+after ?1, with the length of a text that was changed; then, in rows with a key and no outcome, vectors of the legs up to
+the ?3rd, of which ?2 have numbers; then LAST. All memories are new where ?1 is below 0, and where the bank is not ?4
+any more or has seen fewer changes. So are all vectors then, but of a leg that is held up to a change: ?5 lists the leg
+and the change with what ``meta`` says as long as that is so.
+"""
+
 NAMED_VECTORS_SQL = (
     "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
     "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
 )
-BOTH_VECTORS_SQL = changed_since(
-    "v.id, v.vector, v.checksum",
-    "CROSS JOIN vectors AS v ON v.id BETWEEN ?1 * m.key + ?2 AND ?1 * m.key + ?3",
-    change="?4",
-    derived=True,
-)
-LENGTHS_AND_VECTORS_SQL = f"SELECT NULL, id, sz FROM memory_text_docsize UNION ALL {BOTH_VECTORS_SQL}"  # noqa: S608
-"""All lengths, in rows without a vector's number, then the vectors that have changed."""
-
-ALL_LENGTHS_SQL = "SELECT id, sz FROM memory_text_docsize"
-LENGTHS_SQL = changed_since("d.id, d.sz", "CROSS JOIN memory_text_docsize AS d ON d.id = m.key", derived=True)
-
 POSTINGS_SQL = """
 WITH words AS MATERIALIZED (
     SELECT w.key AS place, w.value ->> 0 AS term,
@@ -134,12 +151,21 @@ KEYS, PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_conca
 
 KEYS_SQL = "SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?))"
 
-TRACE_VECTORS_SQL = (
-    "SELECT name, value, NULL FROM meta WHERE name IN ('bank', 'space', 'dimension') UNION ALL "
-    "SELECT 'replaced', max(replaced), NULL FROM trace_vectors WHERE replaced IS NOT NULL UNION ALL "
-    "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number DESC LIMIT ?)"
+_TRACE_STATE = (
+    "(SELECT value FROM meta WHERE name = 'bank') "
+    "|| ' ' || coalesce((SELECT value FROM meta WHERE name = 'space'), '') "
+    "|| ' ' || coalesce((SELECT max(replaced) FROM trace_vectors WHERE replaced IS NOT NULL), '')"
 )
-"""Facts that tell whether the vectors that are known still hold, by name, then the newest vectors by number."""
+TRACE_VECTORS_SQL = (
+    f"SELECT 'state', {_TRACE_STATE}, NULL UNION ALL "  # noqa: S608 - constant
+    "SELECT name, value, NULL FROM meta WHERE name = 'dimension' UNION ALL "
+    "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors "
+    f"WHERE number > iif({_TRACE_STATE} = ?1, ?2, -1) ORDER BY number DESC LIMIT ?3)"
+)
+"""The state of the traces' vectors and their dimension, by name, then the newest vectors by number.
+
+They are those after the ?2nd where the state is still ?1, which tells whether the vectors that are known hold.
+"""
 _TRACE = "number, id, session, body, checksum"
 TRACE_WIDTH = _TRACE.count(",") + 1
 TRACES_SQL = f"""

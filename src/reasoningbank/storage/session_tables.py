@@ -423,7 +423,7 @@ class SessionTables:
             row: Row = (number, kept.id, kept.session, text)
             self._source.run("INSERT INTO traces VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
             self._source.run("INSERT INTO trace_vectors VALUES (?, ?, ?, NULL)", (number, raw, checksum((number, raw))))
-            self._unit.note_change()
+            self._unit.note_trace()
 
     def update_trace(self, trace: Trace, vector: Vector | None = None, model_id: str = "") -> None:
         """Replace a trace's outcome, state and strategies, and with a vector that too; raise TrajectoryNotFound."""

@@ -43,17 +43,14 @@ class Renewal:
 class Sidecars(Protocol):
     """Give what is derived from a bank's vectors, one matrix for each leg."""
 
-    @property
-    def present(self) -> bool:
-        """Whether there may be any matrix."""
+    def last(self, leg: str) -> Snapshot | None:
+        """Return the newest matrix of a leg, current as long as ``facts`` of its header hold; None when there is none.
 
-    def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
-        """Return the current matrix of the leg; None when there is none.
-
-        Args:
-            wanted: Which bank, leg, model and dimension; the rest of it is not looked at.
-            tokens: The bank's ``meta`` table.
+        It is read without a look into the bank.
         """
+
+    def facts(self, header: Header) -> Mapping[str, str]:
+        """Return what the bank's ``meta`` table says, by name, as long as this matrix is current."""
 
     def held(self) -> AbstractContextManager[bool]:
         """Hold off all others who change them when nobody does; yield whether matrices can be written now."""
@@ -95,25 +92,17 @@ class SidecarFiles:
             return None
         return sum(file.stat().st_size for file in self._directory.iterdir())
 
-    @property
-    def present(self) -> bool:
-        return self._directory.is_dir()
-
-    def read(self, wanted: Header, tokens: Mapping[str, str]) -> Snapshot | None:
+    def last(self, leg: str) -> Snapshot | None:
+        if not self._directory.is_dir():
+            return None
         from reasoningbank.storage import vector_file
 
-        path = self._path(wanted)
-        token = tokens.get(self.name(wanted))
-        if token is None:
-            return None
-        return vector_file.read_snapshot(
-            path,
-            bank=wanted.bank,
-            leg=wanted.leg,
-            model_id=wanted.model_id,
-            dimension=wanted.dimension,
-            token=token,
-        )
+        headers = {path: vector_file.read_header(path) for path in self._directory.glob(f"{leg}-*{vector_file.SUFFIX}")}
+        whole = [(header.change, path) for path, header in headers.items() if header is not None]
+        return vector_file.read_snapshot(max(whole)[1]) if whole else None
+
+    def facts(self, header: Header) -> Mapping[str, str]:
+        return {**header.facts, self.name(header): header.token}
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -139,7 +128,7 @@ class SidecarFiles:
             # The sidecar is derived: without it the rows stay in memory and searches answer the same.
             self._retry = time.monotonic() + RETRY_SECONDS
             return None
-        return self.read(header, {self.name(header): header.token})
+        return vector_file.read_snapshot(self._path(header))
 
     def erase(self, keys: Sequence[int]) -> None:
         """Overwrite the vectors with zeros in all files; a file that cannot be overwritten is removed."""
@@ -175,11 +164,11 @@ class SidecarFiles:
 class SidecarArrays:
     """Arrays of this process, for a bank that has no file. Only who asked for one has it."""
 
-    present = False
-    """There is never one at the first search of a process."""
-
-    def read(self, wanted: Header, tokens: Mapping[str, str]) -> None:  # noqa: ARG002
+    def last(self, leg: str) -> None:  # noqa: ARG002 - there is never one at the first search of a process
         return None
+
+    def facts(self, header: Header) -> Mapping[str, str]:
+        return {**header.facts, self.name(header): header.token}
 
     def held(self) -> AbstractContextManager[bool]:
         """Say that they can always be written: nobody else sees them."""

@@ -632,10 +632,11 @@ class SqliteDatabase:
         """Say in the transaction which sidecars are written after it; None when there are none.
 
         Sidecars are announced before they are written: of those that a killed process leaves behind, none holds a
-        memory that was deleted before, and whoever deletes one later waits for them and erases it in them.
+        memory that was deleted before, and whoever deletes one later waits for them and erases it in them. A
+        search with a trace leaves it to the next write, or to the end of the store: it runs enough statements.
         """
         generation = self._generation
-        if held is None or unit.deleted or source.identity != generation.identity:
+        if held is None or unit.deleted or unit.traced or source.identity != generation.identity:
             return None
         renewal = held.enter_context(generation.renewal())
         if renewal is None or not unit.run(_REGISTER_SQL, (json.dumps(dict(renewal.tokens)), renewal.change)):

@@ -23,7 +23,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.storage.rows import Row, Value, decoding
-from reasoningbank.storage.search_sql import ALL_LENGTHS_SQL, KEYS, LENGTHS_SQL, PLACES, POSTINGS_SQL
+from reasoningbank.storage.search_sql import KEYS, PLACES, POSTINGS_SQL
 from reasoningbank.storage.sqlite_connection import MEMORY_TEXT, TextIndex
 from reasoningbank.storage.vector_search import Columns, Places
 from reasoningbank.types.records import LexicalTerm
@@ -78,21 +78,14 @@ class Ranking:
     terms: tuple[LexicalTerm, ...]
 
 
-def lengths(run: RunSql, since: int, columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
+def measured(rows: Sequence[Row], columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
     """Return how many words the text of each memory has, by the memory's place in the columns.
 
     Args:
-        run: Reads the bank.
-        since: The change up to which ``known`` is complete; below 0 for nothing.
+        rows: Keys, and their entries in the text index's table of sizes.
         columns: The memories.
         known: The lengths so far; not changed.
     """
-    rows = run(ALL_LENGTHS_SQL, ()) if since < 0 else run(LENGTHS_SQL, (since,))
-    return measured(rows, columns, known)
-
-
-def measured(rows: Sequence[Row], columns: Columns, known: NDArray[numpy.int32]) -> NDArray[numpy.int32]:
-    """Return the same from rows of keys and entries of the text index's table of sizes."""
     return placed([(row[0], words_of(row[1])) for row in rows], columns, known)
 
 

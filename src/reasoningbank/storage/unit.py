@@ -165,6 +165,7 @@ class Unit:
         self.weights: ProjectWeights | None = None
         self.change = 0
         self.undone = 0
+        self.traced = False
         self.deleted: list[int] = []
         self.erased = False
         self.erasures: list[tuple[str, str]] = []
@@ -300,6 +301,11 @@ class Unit:
         """Keep which memory was deleted, for what is derived from it elsewhere."""
         self._known.pop(memory_id, None)
         self.deleted.append(key)
+
+    def note_trace(self) -> int:
+        """Return the same for a search that is kept with its trace: it leaves sidecars of vectors to the next write."""
+        self.traced = True
+        return self.note_change()
 
     def note_erasure(self) -> None:
         """Say in the file that what was deleted may have left traces in it."""

@@ -15,7 +15,7 @@ import json
 import mmap
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -48,6 +48,12 @@ class Header:
     change: int
     token: str
     format: int = FORMAT
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What the bank's ``meta`` table says, by name, as long as it is the bank and the model of this file."""
+        bank, _, space = self.bank.partition(" ")
+        return {"bank": bank, "space": space, "model_id": self.model_id, "dimension": str(self.dimension)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,21 +106,30 @@ def remove_unfinished(directory: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def read_snapshot(path: Path, *, bank: str, leg: str, model_id: str, dimension: int, token: str) -> Snapshot | None:
-    """Map the file when it is whole and belongs to this bank, leg and model; None when it must be built again."""
+def read_header(path: Path) -> Header | None:
+    """Return what the file says that it belongs to; None when it is not whole."""
     if not _is_ours(path):
         return None
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size < HEADER_BYTES:
-                return None
+            return _header(file.read(HEADER_BYTES), os.fstat(file.fileno()).st_size)
+    except OSError:
+        return None
+
+
+def read_snapshot(path: Path) -> Snapshot | None:
+    """Map the file when it is whole; None when it must be built again."""
+    if not _is_ours(path):
+        return None
+    try:
+        with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):
         return None
     header = _header(mapped[:HEADER_BYTES], len(mapped))
-    expected = (bank, leg, model_id, dimension, token)
-    if header is None or (header.bank, header.leg, header.model_id, header.dimension, header.token) != expected:
+    if header is None:
         return None
+    dimension = header.dimension
     rows = header.rows
     keys = numpy.frombuffer(mapped, dtype=numpy.int64, count=rows, offset=HEADER_BYTES)
     checks = numpy.frombuffer(mapped, dtype=numpy.uint64, count=rows, offset=HEADER_BYTES + 8 * rows)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,26 +30,19 @@ from reasoningbank.storage.rows import (
     words_worth_from,
 )
 from reasoningbank.storage.search_sql import (
-    BOTH_VECTORS_SQL,
-    CHANGES_SQL,
-    COLUMNS_SQL,
-    COUNT_OF_COLUMNS,
-    DERIVED_SQL,
-    LENGTHS_AND_VECTORS_SQL,
+    LOOK_SQL,
     NAMED_VECTORS_SQL,
-    VECTORS_SQL,
 )
 from reasoningbank.storage.sidecars import Renewal, Sidecars
-from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, lengths, measured
+from reasoningbank.storage.text_search import NO_CONTEXTS, Contexts, measured
 from reasoningbank.storage.unit import BankStanding
-from reasoningbank.storage.vector_file import Header
+from reasoningbank.storage.vector_file import Header, Snapshot
 from reasoningbank.storage.vector_search import SNAPSHOT_MIN_ROWS, Columns, LegMatrix, LegView, Names
 from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
 from reasoningbank.types.records import WordsWorth
 
 _BATCH = 4_096
-_DENSE_PLACE = (LEGS_PER_KEY, vector_id(0, DENSE_LEGS[0]), vector_id(0, DENSE_LEGS[-1]))
-"""What makes the ids of a memory's vectors of the dense legs of its key."""
+_FACT, _COLUMNS, _VECTOR = range(3)
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
@@ -77,6 +72,7 @@ class _State:
 
     Attributes:
         bank: The bank's identifier, and how often all its vectors were made anew.
+        facts: All that its ``meta`` table holds.
         gone: The keys of memories that were deleted since the last state.
         words_worth: What words are worth in the bank.
         standing: What a writer that has seen no later change begins with; None before the first state.
@@ -85,7 +81,7 @@ class _State:
     bank: str
     change: int
     model: tuple[str, int] | None
-    tokens: Mapping[str, str]
+    facts: Mapping[str, str]
     gone: Sequence[int]
     words_worth: WordsWorth
     standing: BankStanding | None
@@ -195,10 +191,8 @@ class DenseIndex:
         with self._lock:
             try:
                 with decoding("the bank"):
-                    if not again or self._state.change < 0:
-                        self._refresh(read)
-                    if leg in _ON_DEMAND:
-                        self._refresh_on_demand(read, leg)
+                    if not again or self._state.change < 0 or self._late(leg):
+                        self._refresh(read, leg)
             except BaseException:
                 self._forget()
                 raise
@@ -230,203 +224,147 @@ class DenseIndex:
         self._reached: dict[str, int] = {}
         self._facts: Sequence[Row] = ()
         self._looked: tuple[VectorReader, int, _State] | None = None
-        self._state = _State(
-            bank="", change=-1, model=None, tokens={}, gone=(), words_worth=WordsWorth(), standing=None
-        )
+        self._state = _State(bank="", change=-1, model=None, facts={}, gone=(), words_worth=WordsWorth(), standing=None)
 
-    def _refresh(self, read: VectorReader) -> None:
-        self._look(read)
+    def _refresh(self, read: VectorReader, leg: str) -> None:
+        self._look(read, leg)
         self._looked = (read, read.state, self._state)
 
-    def _look(self, read: VectorReader) -> None:
-        """Take over what has changed since the last look."""
-        since = self._state.change
-        if since >= 0:
-            parts = read.first_read(CHANGES_SQL, (since, *_DENSE_PLACE))
-            next(parts)
-            if self._looked is not None and self._looked[0] is read and self._looked[1:] == (read.state, self._state):
-                return
-            state, changed = self._read_changes(parts)
-            if (state.bank, state.change, state.model) == (self._state.bank, since, self._state.model):
-                self._state = state
-                return
-            if state.change > since and (state.bank, state.model) == (self._state.bank, self._state.model):
-                columns, derived = _parted(changed)
-                self._columns.apply(columns, state.gone)
-                if state.gone or self._columns.derived_since(since).size:
-                    self._refresh_derived(read, since, state.gone, state, derived)
-                self._state = state
-                return
-            self._forget()
-        if self._sidecars.present:
-            state = self._read_columns(read)
-            self._refresh_derived(read, self._state.change, (), state, ())
-        else:
-            state = self._read_all(read)
-        self._state = state
+    def _look(self, read: VectorReader, leg: str) -> None:
+        """Take over what has changed since the last look; at the first look all of it, part by part.
 
-    def _read_columns(self, read: VectorReader) -> _State:
-        """Take over the columns of all memories; return what the bank says of itself."""
-        facts: list[Row] = []
-        for rows in read.first_read(COLUMNS_SQL, (-1,)):
-            end = _count_of_keyless(rows)
-            facts += rows[:end]
-            self._columns.apply(rows[end:], ())
-        return _state(self._project, [row[1:] for row in facts])
-
-    def _read_all(self, read: VectorReader) -> _State:
-        """Take over columns, lengths and vectors of all memories; return what the bank says of itself."""
-        facts: list[Row] = []
-        state: _State | None = None
-        prepared: dict[str, tuple[LegMatrix, int]] = {}
-        for rows in read.first_read(CHANGES_SQL, (-1, *_DENSE_PLACE)):
-            end = _count_of_keyless(rows)
-            facts += rows[:end]
-            if end == len(rows):
-                continue
-            if state is None:
-                state = _state(self._project, [row[1:] for row in facts])
-                if state.model is not None:
-                    dimension = state.model[1]
-                    prepared = {leg: (LegMatrix(dimension, None, self._columns), -1) for leg in DENSE_LEGS}
-            columns, derived = _parted(rows[end:])
-            self._columns.apply(columns, ())
-            self._take_all(prepared, prepared, self._measured(derived), state)
-        if state is None:
-            state = _state(self._project, [row[1:] for row in facts])
-        self._legs.update({leg: matrix for leg, (matrix, _) in prepared.items()})
-        self._views = {leg: matrix.view() for leg, matrix in self._legs.items()}
-        return state
-
-    def _read_changes(self, parts: Iterable[Sequence[Row]]) -> tuple[_State, Sequence[Row]]:
-        """Return what the bank says of itself, and what has changed since with what is derived of it."""
-        rows = [row for part in parts for row in part]
-        end = _count_of_keyless(rows)
-        facts = rows[:end]
-        # Between most looks nothing has changed: then the facts mean what they meant.
-        state = self._state if facts == self._facts else _state(self._project, [row[1:] for row in facts])
-        self._facts = facts
-        return state, rows[end:]
-
-    def _refresh_derived(
-        self, read: VectorReader, since: int, gone: Sequence[int], state: _State, derived: Sequence[Row]
-    ) -> None:
-        """Refresh lengths and vectors, which a search's own log does not change.
-
-        What has changed since a state is there already. Else one statement reads all, but for a leg that has a sidecar
-        where another has none: of that one only what is newer is read.
+        Args:
+            read: Reads the state.
+            leg: A leg that only some searches use is refreshed when they do.
         """
-        self._word_counts = {}
-        prepared = {leg: self._prepared(read, leg, gone, since, state) for leg in DENSE_LEGS if state.model is not None}
-        begun = {start for _, start in prepared.values()} | {since}
-        start = min((start for _, start in prepared.values()), default=since)
-        if len(begun) == 1 and since >= 0:
-            self._take_all(prepared, prepared, self._measured(derived), state)
-        elif len(begun) == 1:
-            self._read_derived(read, DENSE_LEGS, since, prepared, state)
-        elif start >= 0:
-            for matrix, begin in prepared.values():
-                if begin > start:
-                    matrix.forget(self._columns.derived_since(start))
-            place = (*_DENSE_PLACE, start)
-            if since >= 0:
-                self._lengths = lengths(read.run, since, self._columns, self._lengths)
-            for rows in read.parts(LENGTHS_AND_VECTORS_SQL if since < 0 else BOTH_VECTORS_SQL, place):
-                end = _count_of_keyless(rows)
-                if end:
-                    self._lengths = measured([row[1:] for row in rows[:end]], self._columns, self._lengths)
-                self._take_all(prepared, prepared, rows[end:], state)
-        else:
-            whole = next((leg for leg, (_, begin) in prepared.items() if begin == since), DENSE_LEGS[0])
-            self._read_derived(read, [whole], since, prepared, state)
-            for leg, (matrix, begin) in prepared.items():
-                if leg != whole:
-                    self._take_parts(matrix, read.parts(VECTORS_SQL, (*_place(leg), begin)), state)
-        if gone:
-            self._lengths[self._columns.found(numpy.array(gone, dtype=numpy.int64))[0]] = 0
-        self._legs.update({leg: matrix for leg, (matrix, _) in prepared.items()})
-        self._views = {leg: self._legs[leg].view() for leg in DENSE_LEGS if leg in self._legs}
+        legs = (*DENSE_LEGS, leg) if leg in _ON_DEMAND else DENSE_LEGS
+        missing = [self._sidecars.last(each) for each in legs if each not in self._legs]
+        snapshots = {each.header.leg: each for each in missing if each is not None}
+        held = [(each.header.leg, each.header.change, self._sidecars.facts(each.header)) for each in snapshots.values()]
+        if self._late(leg) and leg in self._legs:
+            held.append((leg, self._reached[leg], {}))
+        parts = read.first_read(
+            LOOK_SQL,
+            (
+                self._state.change,
+                LEGS_PER_KEY,
+                VECTOR_LEGS.index(legs[-1]),
+                self._state.bank,
+                json.dumps([(VECTOR_LEGS.index(name), change, dict(facts)) for name, change, facts in held]),
+            ),
+        )
+        next(parts)
+        seen = self._looked is not None and self._looked[0] is read and self._looked[1:] == (read.state, self._state)
+        if seen and not self._late(leg):
+            return
+        self._take_over(read, parts, legs, snapshots)
 
-    def _read_derived(
+    def _late(self, leg: str) -> bool:
+        """Return whether a leg that only some searches use is not of the last state."""
+        return leg in _ON_DEMAND and self._reached.get(leg, -1) != self._state.change
+
+    def _take_over(
         self,
         read: VectorReader,
+        parts: Iterable[Sequence[Row]],
         legs: Sequence[str],
-        since: int,
-        prepared: Mapping[str, tuple[LegMatrix, int]],
-        state: _State,
+        snapshots: Mapping[str, Snapshot],
     ) -> None:
-        """Refresh the lengths, and take the vectors of neighbouring legs that come with them."""
-        first, last = vector_id(0, legs[0]), vector_id(0, legs[-1])
-        for rows in read.parts(DERIVED_SQL, (LEGS_PER_KEY, first, last, since)):
-            self._take_all([leg for leg in legs if leg in prepared], prepared, self._measured(rows), state)
+        """Take over the rows of a look at these legs."""
+        facts: list[Row] = []
+        state: _State | None = None
+        derived = ready = False
+        for rows in parts:
+            keyless = bisect_left(rows, _COLUMNS, key=_kind)
+            facts += rows[:keyless]
+            if keyless == len(rows):
+                continue
+            state = state or self._begun(facts)
+            vectors = bisect_left(rows, _VECTOR, key=_kind)
+            derived |= self._take_columns(rows[keyless:vectors])
+            if vectors < len(rows):
+                ready = ready or self._prepared(read, legs, state, snapshots)
+                self._take_vectors(legs, [row[2:5] for row in rows[vectors:]], state)
+        state = state or self._begun(facts)
+        self._columns.apply((), state.gone)
+        if not ready:
+            self._prepared(read, legs, state, snapshots)
+        if derived or state.gone:
+            self._word_counts = {}
+            gone = numpy.array(state.gone, dtype=numpy.int64)
+            self._lengths[self._columns.found(gone)[0]] = 0
+            for leg in DENSE_LEGS:
+                if leg in self._legs:
+                    self._legs[leg].forget(gone)
+            self._see(DENSE_LEGS)
+        for leg in _ON_DEMAND.intersection(legs):
+            self._see([leg])
+            self._reached[leg] = state.change
+        self._state = state
 
-    def _measured(self, rows: Sequence[Row]) -> list[Row]:
-        """Refresh the lengths by rows of a key, an entry of the table of sizes and a vector; return the vectors."""
-        self._lengths = measured([row[:2] for row in rows], self._columns, self._lengths)
-        return [row[2:] for row in rows if row[2] is not None]
+    def _begun(self, facts: Sequence[Row]) -> _State:
+        """Return what the bank says of itself, and forget what does not belong to that any more."""
+        # Between most looks nothing has changed: then the facts mean what they meant.
+        state = self._state if facts == self._facts else _state(self._project, [row[1:] for row in facts])
+        if state.bank != self._state.bank or state.change < self._state.change:
+            self._forget()
+        elif state.model != self._state.model:
+            # The bank had no vectors in between: those that it has now came after the last look.
+            self._legs, self._views, self._reached = {}, {}, {}
+        self._facts = facts
+        return state
 
-    def _take_all(
-        self,
-        legs: Iterable[str],
-        prepared: Mapping[str, tuple[LegMatrix, int]],
-        rows: Sequence[Row],
-        state: _State,
-    ) -> None:
+    def _take_columns(self, rows: Sequence[Row]) -> bool:
+        """Take over the columns of memories, and the lengths of texts that have changed; return whether any have."""
+        self._columns.apply(rows, ())
+        sizes = [(row[0], row[-1]) for row in rows if row[-1] is not None]
+        if sizes:
+            self._lengths = measured(sizes, self._columns, self._lengths)
+            changed = numpy.array([key for key, _ in sizes], dtype=numpy.int64)
+            for leg in DENSE_LEGS:
+                if leg in self._legs:
+                    self._legs[leg].forget(changed)
+        return bool(sizes)
+
+    def _prepared(
+        self, read: VectorReader, legs: Iterable[str], state: _State, snapshots: Mapping[str, Snapshot]
+    ) -> bool:
+        """Make legs ready for vectors that have changed, once the columns of all memories are there."""
+        for leg in legs if state.model is not None else ():
+            if leg not in self._legs:
+                self._legs[leg] = self._made(read, leg, state, snapshots.get(leg))
+            elif leg in _ON_DEMAND:
+                changed = self._columns.derived_since(self._reached[leg])
+                self._legs[leg].forget(numpy.concatenate([self._columns.keys[~self._columns.alive], changed]))
+        return True
+
+    def _take_vectors(self, legs: Iterable[str], rows: Sequence[Row], state: _State) -> None:
         """Take the vectors of each of these legs from the rows of all of them."""
+        assert state.model is not None
         for leg in legs:
             number = vector_id(0, leg)
             mine = [row for row in rows if cast(int, row[0]) % LEGS_PER_KEY == number]
-            self._take_parts(prepared[leg][0], [mine], state)
+            self._append(self._legs[leg], mine, state.model[1])
 
-    def _refresh_on_demand(self, read: VectorReader, leg: str) -> None:
-        """Refresh a leg that only some searches use, when they do."""
-        state, since = self._state, self._reached.get(leg, -1)
-        if state.model is None or since == state.change:
-            return
-        gone = self._columns.keys[~self._columns.alive].tolist()
-        matrix, start = self._prepared(read, leg, gone, since, state)
-        changed = start < 0 or self._columns.derived_since(start).size
-        self._take_parts(matrix, read.parts(VECTORS_SQL, (*_place(leg), start)) if changed else (), state)
-        self._legs[leg] = matrix
-        self._views = {**self._views, leg: self._legs[leg].view()}
-        self._reached[leg] = state.change
+    def _see(self, legs: Iterable[str]) -> None:
+        """Let searches see these legs as they are now."""
+        self._views = {**self._views, **{leg: self._legs[leg].view() for leg in legs if leg in self._legs}}
 
-    def _prepared(
-        self, read: VectorReader, leg: str, gone: Sequence[int], since: int, state: _State
-    ) -> tuple[LegMatrix, int]:
-        """Return the leg without what was deleted or changed, and the change after which its vectors are to be read."""
-        matrix = self._legs.get(leg)
-        dead = numpy.array(gone, dtype=numpy.int64)
-        if matrix is None:
-            matrix, since = self._loaded(read, leg, state)
-            dead = numpy.empty(0, dtype=numpy.int64)
-        if since >= 0:
-            dead = numpy.concatenate([dead, self._columns.derived_since(since)])
-        matrix.forget(dead)
-        return matrix, since
-
-    def _take_parts(self, matrix: LegMatrix, parts: Iterable[Sequence[Row]], state: _State) -> None:
+    def _made(self, read: VectorReader, leg: str, state: _State, snapshot: Snapshot | None) -> LegMatrix:
+        """Return a leg of its sidecar without what has changed since; an empty one when the sidecar is not current."""
         assert state.model is not None
-        for rows in parts:
-            self._append(matrix, rows, state.model[1])
-
-    def _loaded(self, read: VectorReader, leg: str, state: _State) -> tuple[LegMatrix, int]:
-        """Return the leg's sidecar, and the change from which on the bank is to be read.
-
-        All of it without a sidecar.
-        """
-        header = _header(leg, state, state.change)
-        dimension = header.dimension
-        snapshot = self._sidecars.read(header, state.tokens)
-        if snapshot is None or snapshot.header.change > state.change:
-            return LegMatrix(dimension, None, self._columns), -1
+        _, dimension = state.model
+        facts = {} if snapshot is None else self._sidecars.facts(snapshot.header)
+        if snapshot is None or any(state.facts.get(name, "") != fact for name, fact in facts.items()):
+            return LegMatrix(dimension, None, self._columns)
         matrix = LegMatrix(dimension, snapshot, self._columns)
         since = snapshot.header.change
         erased = snapshot.keys[snapshot.erased]
         if self._columns.found(erased)[1].any():
-            named = (*_place(leg), since, str(erased.tolist()))
+            named = (LEGS_PER_KEY, vector_id(0, leg), since, str(erased.tolist()))
             self._append(matrix, read.run(NAMED_VECTORS_SQL, named), dimension)
-        return matrix, since
+        matrix.forget(self._columns.derived_since(since))
+        return matrix
 
     def _append(self, matrix: LegMatrix, rows: Sequence[Row], dimension: int) -> None:
         for start in range(0, len(rows), _BATCH):
@@ -482,7 +420,7 @@ def _state(project: str, rows: Sequence[Row]) -> _State:
         bank=f"{values['bank']} {values.get('space', '')}",
         change=int(values["change"]),
         model=(space["model_id"], int(space["dimension"])) if space else None,
-        tokens=values,
+        facts=values,
         gone=[cast(int, row[1]) for row in rows if row[0] is None],
         words_worth=words_worth_from(values.get(WORDS_WORTH)),
         standing=BankStanding(
@@ -495,21 +433,11 @@ def _state(project: str, rows: Sequence[Row]) -> _State:
     )
 
 
-def _parted(changed: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Return the columns of memories that have changed, each once, and what is derived of them."""
-    columns = {row[0]: row[:COUNT_OF_COLUMNS] for row in changed}
-    derived = [(row[0], *row[COUNT_OF_COLUMNS:]) for row in changed if row[COUNT_OF_COLUMNS] is not None]
-    return list(columns.values()), derived
-
-
-def _count_of_keyless(rows: Sequence[Row]) -> int:
-    """Return how many rows stand before the first that begins with a key."""
-    return next((place for place, row in enumerate(rows) if row[0] is not None), len(rows))
-
-
-def _place(leg: str) -> tuple[int, int]:
-    """Return what makes a vector's id of a memory's key."""
-    return LEGS_PER_KEY, vector_id(0, leg)
+def _kind(row: Row) -> int:
+    """Return which part of a look the row belongs to; the parts come in this order."""
+    if row[0] is None:
+        return _FACT
+    return _VECTOR if row[1] is None else _COLUMNS
 
 
 def _decoded(rows: Sequence[Row], dimension: int) -> NDArray[numpy.float32]:

@@ -33,6 +33,8 @@ _ARRAYS = (
     "_name_ends",
 )
 """The columns of Columns."""
+_NAME = 11
+"""Where a memory's id stands in a row."""
 
 
 class Places(Protocol):
@@ -110,7 +112,7 @@ class Columns:
         return Names(self._name_text, self._name_ends[: self._count])
 
     def apply(self, rows: Sequence[Row], deleted: Sequence[int]) -> None:
-        """Take over changed rows of COLUMNS_SQL and forgets deleted keys."""
+        """Take over rows of LOOK_SQL that hold columns, and forget deleted keys."""
         last = int(self._keys[self._count - 1]) if self._count else -1
         known = [row for row in rows if cast(int, row[0]) <= last]
         fresh = rows[len(known) :]
@@ -186,7 +188,7 @@ class Columns:
 
     def _write(self, start: int, rows: Sequence[Row]) -> None:
         end = start + len(rows)
-        keys, outcomes, states, categories, confidences, created, tags, consolidated, indexed, begin, words, _ = zip(
+        keys, outcomes, states, categories, confidences, created, tags, consolidated, indexed, begin, words, _, _ = zip(
             *rows, strict=True
         )
         self._keys[start:end] = keys
@@ -203,7 +205,7 @@ class Columns:
 
     def _name(self, fresh: Sequence[Row]) -> None:
         """Add the ids of rows after the last: a memory keeps its own."""
-        names = [cast(str, row[-1]).encode() for row in fresh]
+        names = [cast(str, row[_NAME]).encode() for row in fresh]
         ends = numpy.cumsum([len(name) for name in names]) + len(self._name_text)
         self._name_ends[self._count : self._count + len(fresh)] = ends
         self._name_text += b"".join(names)
