@@ -236,6 +236,7 @@ def test_what_the_interface_does_not_allow_is_refused_and_nothing_is_written(ban
     for bad in (
         PutOp(USERS, "x", {"a": object()}),
         PutOp(USERS, "x", {"a": math.nan}),
+        PutOp(USERS, "x", {"a": 10**5_000}),
         PutOp(USERS, "x", {"a": {1: 2}}),
         PutOp(USERS, "x", {"a": b"bytes"}),
         PutOp(USERS, "x", {"a": {1, 2}}),
@@ -264,6 +265,8 @@ def test_what_the_interface_does_not_allow_is_refused_and_nothing_is_written(ban
     with pytest.raises(NotImplementedError, match="TTL is not supported by BankStore"):
         store.put(USERS, "k", {"a": 1}, ttl=1.0)
     assert store.supports_ttl is False
+    with pytest.raises(InvalidInput, match="index is a list of fields"):
+        BankStore(bank, index="text")
     assert [each.key for each in store.search(())] == ["s"]
 
 

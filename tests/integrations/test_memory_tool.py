@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from hypothesis import example, given
 from hypothesis import settings as run_settings
@@ -16,7 +19,7 @@ from integrations.memory_tool_calls import RETRY, open_bank, run
 from promises import promise
 from reasoningbank import Bank
 from reasoningbank.integrations import memory_files
-from reasoningbank.integrations.memory_tool import BankMemoryTool
+from reasoningbank.integrations.memory_tool import AsyncBankMemoryTool, BankMemoryTool
 
 
 @promise(
@@ -72,6 +75,45 @@ def test_every_answer_has_the_words_of_the_tool(memory_tool_bank: Bank) -> None:
     assert run(tool, "rename", old_path=path, new_path=missing) == f"Successfully renamed {path} to {missing}"
     assert run(tool, "delete", path=missing) == f"Successfully deleted {missing}"
     assert tool.clear_all_memory() == "All memory cleared"
+
+
+@promise(
+    "memory-tool:incomplete",
+    "A command of the memory tool that lacks something, or has it in another kind, is refused with what it needs.",
+    source="issue Hard to break 7",
+)
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ({}, "The command is one of view, create, str_replace, insert, delete, rename"),
+        ({"command": "copy"}, "The command is one of view, create, str_replace, insert, delete, rename"),
+        ({"command": "view"}, "The command view needs path, a text"),
+        ({"command": "view", "path": 5}, "The command view needs path, a text"),
+        ({"command": "view", "path": "/memories", "view_range": [1]}, "A view_range is two whole numbers"),
+        ({"command": "view", "path": "/memories", "view_range": "1-2"}, "A view_range is two whole numbers"),
+        ({"command": "create", "path": "/memories/a"}, "The command create needs file_text, a text"),
+        ({"command": "str_replace", "path": "/memories/a"}, "The command str_replace needs old_str, a text"),
+        (
+            {"command": "str_replace", "path": "/memories/a", "old_str": "a", "new_str": 5},
+            "new_str is a text",
+        ),
+        (
+            {"command": "insert", "path": "/memories/a", "insert_line": "1", "insert_text": "b"},
+            "The command insert needs insert_line, a whole number",
+        ),
+        ({"command": "rename", "old_path": "/memories/a"}, "The command rename needs new_path, a text"),
+    ],
+)
+def test_an_incomplete_command_is_refused_with_what_it_needs(
+    memory_tool_bank: Bank, command: dict[str, object], said: str
+) -> None:
+    for call in (BankMemoryTool(memory_tool_bank).call, _waited(AsyncBankMemoryTool(memory_tool_bank))):
+        with pytest.raises(ToolError, match=f"^{said}"):
+            call(command)
+
+
+def _waited(tool: AsyncBankMemoryTool) -> Callable[[object], object]:
+    return lambda command: asyncio.run(tool.call(command))
 
 
 @promise("memory-tool:strings")

@@ -53,7 +53,10 @@ def to_text(value: Mapping[str, object]) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
-        raise InvalidInput(f"the value is not JSON: {error}", hint="Numbers must be finite.") from error
+        raise InvalidInput(
+            "the value holds a number that cannot be written as JSON",
+            hint="Numbers must be finite and have at most 4,300 digits.",
+        ) from error
 
 
 def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
@@ -68,12 +71,13 @@ def admitted(change: DocumentChange, collection: str, at: datetime) -> Document:
         if isinstance(label, str) and redact(label).findings:
             raise InvalidInput("a label holds what looks like a secret", hint="Name the place without it.")
     value = safe_value(change.value or {})
+    written = to_text(value)
     texts = () if change.texts is None else map(safe_text, change.texts(value))
     document = Document(
         collection=collection,
         path=tuple(change.path),
         key=change.key,
-        value=to_text(value),
+        value=written,
         texts=tuple(text for text in texts if text.strip()),
         created_at=at,
         updated_at=at,

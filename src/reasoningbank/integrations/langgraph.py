@@ -173,6 +173,8 @@ class BankStore(BaseStore):
     def __init__(self, bank: Bank, *, index: Sequence[str] | bool = WHOLE) -> None:
         self._bank = bank
         self._fields: tuple[str, ...] | None = WHOLE if index is True else None
+        if isinstance(index, str):
+            raise InvalidInput("index is a list of fields, not a text", hint=f"Write index=[{index!r}].")
         if not isinstance(index, bool):
             self._fields = tuple(index)
 

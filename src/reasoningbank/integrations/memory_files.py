@@ -24,6 +24,16 @@ _NUMBER_WIDTH = 6
 _AROUND = 2
 _SIZES = "BKMG"
 _MOST_DECODINGS = 5
+_NEEDED: Mapping[str, Mapping[str, type]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+"""What each command cannot do without."""
+_KINDS: Mapping[type, str] = {str: "a text", int: "a whole number"}
 
 Files = Mapping[str, str]
 
@@ -40,6 +50,28 @@ class CommandAnswer(NamedTuple):
     text: Callable[[Files], str]
     change: FileChange = FileChange()
     failed: bool = False
+
+
+def check_command(command: object) -> None:
+    """Refuse a command that lacks what it needs; a model may send anything.
+
+    Raises:
+        InvalidInput: When there is no such command, or something it needs is missing or of another kind.
+    """
+    given = command if isinstance(command, Mapping) else {}
+    name = given.get("command")
+    needed = _NEEDED.get(name) if isinstance(name, str) else None
+    if needed is None:
+        raise InvalidInput(f"The command is one of {', '.join(_NEEDED)}")
+    for field, kind in needed.items():
+        if not isinstance(given.get(field), kind):
+            raise InvalidInput(f"The command {name} needs {field}, {_KINDS[kind]}")
+    pair = given.get("view_range")
+    whole = isinstance(pair, list) and all(isinstance(each, int) for each in pair)
+    if pair is not None and not (whole and len(pair) == 2):
+        raise InvalidInput("A view_range is two whole numbers: the first line and the last")
+    if not isinstance(given.get("new_str", ""), str):
+        raise InvalidInput("new_str is a text")
 
 
 def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> CommandAnswer:

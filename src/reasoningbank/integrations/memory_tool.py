@@ -29,6 +29,7 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
+    from anthropic.lib.tools import BetaFunctionToolResultType
     from anthropic.types.beta import (
         BetaCacheControlEphemeralParam,
         BetaMemoryTool20250818CreateCommand,
@@ -59,6 +60,11 @@ class BankMemoryTool(BetaAbstractMemoryTool):
     def __init__(self, bank: Bank, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
         self._bank = bank
+
+    def call(self, input: object) -> BetaFunctionToolResultType:  # noqa: A002 - the library's name
+        """Do what the model asks for, or refuse a command that lacks something."""
+        _check(input)
+        return super().call(input)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Return the lines of a file with their numbers, or what a directory holds."""
@@ -107,6 +113,11 @@ class AsyncBankMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._tool = BankMemoryTool(bank)
 
+    async def call(self, input: object) -> BetaFunctionToolResultType:  # noqa: A002 - the library's name
+        """See BankMemoryTool.call."""
+        _check(input)
+        return await super().call(input)
+
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """See BankMemoryTool.view."""
         return await asyncio.to_thread(self._tool.view, command)
@@ -134,6 +145,13 @@ class AsyncBankMemoryTool(BetaAsyncAbstractMemoryTool):
     async def clear_all_memory(self) -> str:
         """See BankMemoryTool.clear_all_memory."""
         return await asyncio.to_thread(self._tool.clear_all_memory)
+
+
+def _check(command: object) -> None:
+    try:
+        memory_files.check_command(command)
+    except BankError as error:
+        raise ToolError(str(error)) from error
 
 
 def _read(bank: Bank, command: Callable[[Files], CommandAnswer]) -> str:
