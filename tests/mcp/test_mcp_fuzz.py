@@ -333,6 +333,22 @@ def test_a_message_beyond_the_limit_is_refused_and_skipped(start_server: StartSe
     assert server.until("list")[-1]["error"]["code"] == types.INVALID_REQUEST
 
 
+@promise(
+    "mcp:halves",
+    "A message with half of a surrogate pair is refused with the reason, and the next one is answered.",
+    source="issue Hard to break 7",
+)
+def test_half_of_a_character_is_named_as_the_reason(start_server: StartServer) -> None:
+    server = start_server()
+    server.hello()
+    half = {"name": "memory_search", "arguments": {"query": "cut \ud83d"}}
+    server.tell({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": half})
+    error = server.until("half")[-1]["error"]
+    assert error["code"] == types.INVALID_PARAMS
+    assert "halves of surrogate pairs" in error["message"]
+    _still_there(server, "after")
+
+
 def _still_there(server: RawServer, name: str) -> None:
     """A ping must be answered, and nothing before it may be an internal error."""
     server.tell({"jsonrpc": "2.0", "id": name, "method": "ping"})

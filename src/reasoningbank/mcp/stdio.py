@@ -237,7 +237,20 @@ def _message(line: bytes) -> JSONRPCMessage | None:
         return None
     request_id = sent.get("id") if isinstance(sent, dict) else None
     known = request_id if isinstance(request_id, str | int) and not isinstance(request_id, bool) else None
+    if _has_halves(sent):
+        return _refusal(types.INVALID_PARAMS, _HALVES, known)
     return _refusal(types.INVALID_REQUEST, "Not one JSON-RPC 2.0 message", known)
+
+
+_HALVES = "A text of the message is not valid Unicode: send whole characters, not halves of surrogate pairs"
+
+
+def _has_halves(sent: object) -> bool:
+    try:
+        json.dumps(sent, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _refusal(code: int, message: str, request_id: str | int | None) -> types.JSONRPCError:

@@ -588,13 +588,11 @@ def _without(transaction: Transaction, memory: Memory, known: Given, at: datetim
 
 def _movement(before: Memory, after: Memory, signal: Signal) -> str:
     weight = (signal.weight or 0) / 1e9
-    direction = "rose" if after.confidence > before.confidence else "fell"
+    why = f"({signal.type} evidence of weight {weight:.3f})"
     if after.confidence == before.confidence:
-        direction = "stayed"
-    return (
-        f"confidence {direction} from {before.confidence:.3f} to {after.confidence:.3f} "
-        f"({signal.type} evidence of weight {weight:.3f})"
-    )
+        return f"confidence stayed at {after.confidence:.3f} {why}"
+    direction = "rose" if after.confidence > before.confidence else "fell"
+    return f"confidence {direction} from {before.confidence:.3f} to {after.confidence:.3f} {why}"
 
 
 def _why_less(memory: Memory, signal: Signal, wanted: int | None) -> str:

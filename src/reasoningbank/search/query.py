@@ -72,6 +72,9 @@ def checked_question(
     )
 
 
+_SHORTER = "Ask in fewer words: what the task or the problem is."
+
+
 def _questions(query: str) -> tuple[str, tuple[Passage, ...]]:
     """Return what is most likely asked, and what else may be: nothing of a short query, which is asked as it is.
 
@@ -81,13 +84,13 @@ def _questions(query: str) -> tuple[str, tuple[Passage, ...]]:
     from reasoningbank.safety.text import clean, safe_line
 
     if len(query) > MAX_SEARCHED:
-        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_SEARCHED}")
+        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_SEARCHED}", hint=_SHORTER)
     found = passages(query)
     if len(found) > 1 or len(query) > MAX_QUERY:
         found = passages(redact(clean(query)).text)
     short = [each for each in found if len(each.text) <= MAX_QUERY]
     if not short:
-        raise TextTooLong(f"the question has {len(found[0].text)} characters; the limit is {MAX_QUERY}")
+        raise TextTooLong(f"the question has {len(found[0].text)} characters; the limit is {MAX_QUERY}", hint=_SHORTER)
     lines = ((safe_line(each.text), each.likelihood) for each in short)
     safe = tuple(Passage(line, likelihood) for line, likelihood in lines if line)
     if not safe:
@@ -100,7 +103,7 @@ def usable_query(query: str) -> str:
     from reasoningbank.safety.text import safe_line
 
     if len(query) > MAX_QUERY:
-        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}")
+        raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}", hint=_SHORTER)
     text = safe_line(query)
     if not text:
         raise EmptyQuery("query cannot be empty")
