@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from promises import promise
+from reasoningbank.errors import StoreCorrupt
 from sessions.learned_sessions import RBANK, REPAIRED, UNDECIDED, environment, written
 
 
@@ -240,3 +241,22 @@ def test_every_error_that_is_shown_has_a_next_step(line: str, tmp_path: Path) ->
     assert step.endswith("rbank doctor.")
     words = line.split(": ", 1)[-1].strip("'\"") if "_error" in line or "configuration" in line else line.split()[-1]
     assert words.strip("'\"") in step
+
+
+@promise(
+    "status:damaged",
+    "A bank that cannot be read is named as such by rbank status and in the log of the hooks, and never counted as "
+    "having no sessions and no memories.",
+    source="issue Hard to break 7",
+)
+def test_a_bank_that_cannot_be_read_is_no_empty_bank(tmp_path: Path) -> None:
+    said(tmp_path, "record", "--title", "A lesson", "--content", "Do it.", "--outcome", "success")
+    (bank,) = (tmp_path / "data").rglob("*.db")
+    for side in bank.parent.glob(f"{bank.name}-*"):
+        side.unlink()
+    bank.write_bytes(b"no bank at all " * 1_000)
+    assert said(tmp_path, "status", status=StoreCorrupt.exit_code) == ""
+    assert (
+        said(tmp_path, "hook", "session-start", given=json.dumps({"session_id": "s", "cwd": str(tmp_path)})) == "{}\n"
+    )
+    assert bank.name in (tmp_path / "data" / "hooks.log").read_text(encoding="utf-8")

@@ -110,11 +110,11 @@ def open_bank(payload: Payload, place: HookPlace, *, make: bool, model: bool = T
 
 
 def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path) -> bool:
-    """Return whether a project, its team or its org has a bank; asking makes none."""
-    known = {scope, *membership.scopes(scope.tenant)}
+    """Return whether a project, its team or its org has a bank, perhaps an unreadable one; asking makes none."""
     from reasoningbank.storage import open_storage
 
-    return not known.isdisjoint(open_storage(url, home=home).scopes(scope.tenant))
+    storage = open_storage(url, home=home)
+    return any(storage.has(each) for each in (scope, *membership.scopes(scope.tenant)))
 
 
 _TITLE = 200
