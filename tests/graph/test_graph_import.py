@@ -240,6 +240,19 @@ def test_statements_match_as_a_graph_database_would(bank: Bank, tmp_path: Path) 
 
 
 @promise(
+    "graph:cypher-unmet",
+    "A relation of a Cypher file whose MATCH nothing meets is named with its line, and never passed over in silence.",
+    source="issue Hard to break 8",
+)
+def test_a_match_that_nothing_meets_is_named(bank: Bank, tmp_path: Path) -> None:
+    bank.graph.import_(written(tmp_path, "g.cypher", CYPHER))
+    more = "MATCH (a {id: 'N1'}), (b) WHERE b.text CONTAINS 'x' CREATE (a)-[:R {text: 'Leads on.', weight: 0.6}]->(b);"
+    report = bank.graph.import_(written(tmp_path, "more.cypher", f"\n{more}"))
+    assert report.edges_added == 0
+    assert ["Line 2" in each and "MATCH" in each for each in report.messages] == [True]
+
+
+@promise(
     "graph:import-atomic",
     "An unusable record is named with its field, and nothing of the file is stored.",
     source="issue 5",

@@ -242,6 +242,11 @@ def read_cypher(text: str, reader: RecordReader) -> None:
             words.skip_statement()
         else:
             _Statement(words, graph).run()
+    reader.draft.remarks += [
+        f"Line {line}: nothing in the file meets the MATCH, so no relation was made. "
+        "A node of the bank is named by its id, as in MATCH (a {id: 'N1'})."
+        for line in graph.unmet
+    ]
     for properties in graph.nodes.values():
         reader.node(properties)
     for (source, target, _), properties in graph.edges.items():
@@ -254,6 +259,8 @@ class _Graph:
     def __init__(self) -> None:
         self.nodes: dict[str, _Properties] = {}
         self.edges: dict[tuple[str, str, str], _Properties] = {}
+        self.unmet: list[int] = []
+        """Lines with a relation for which nothing was matched."""
 
     def matching(self, pattern: Pattern) -> list[str]:
         """Return ids of the nodes that a pattern means."""
@@ -395,6 +402,8 @@ class _Statement:
     def _relate(self, relation: Pattern, source: str, target: str) -> None:
         made = []
         name = relation.properties.get("id", "")
+        if not self._rows:
+            self._graph.unmet.append(self._words.next.line)
         for row in self._rows:
             place = (row[source], row[target], str(name))
             self._graph.edges.setdefault(place, {}).update(relation.properties)

@@ -318,9 +318,12 @@ def write_import(transaction: Transaction, ready: ReadyImport) -> GraphImport:
         left_out=tuple(ready.left_out),
         quarantined=tuple(count.quarantined),
         bands=dict(count.bands),
-        messages=tuple(
-            f"{counted(number, 'time')} {name!r} was left out: it is not a field of a node, an edge or a lesson."
-            for name, number in sorted(ready.draft.ignored.items())
+        messages=(
+            *(
+                f"{counted(number, 'time')} {name!r} was left out: it is not a field of a node, an edge or a lesson."
+                for name, number in sorted(ready.draft.ignored.items())
+            ),
+            *ready.draft.remarks,
         ),
     )
 

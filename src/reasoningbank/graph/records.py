@@ -53,6 +53,7 @@ class GraphFile:
         timed: Ids of nodes whose file says when they were last changed.
         pointers: Node ids with what they point to: the id of a memory or a lesson's ``rb_id``.
         ignored: How often a field was given that is none of a node, an edge or a lesson.
+        remarks: What else of the file had no effect, one sentence each.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -61,6 +62,7 @@ class GraphFile:
     timed: set[str] = field(default_factory=set)
     pointers: list[tuple[str, str]] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
+    remarks: list[str] = field(default_factory=list)
 
 
 class RecordReader:
