@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
 from reasoningbank.storage.rows import Row, Value
+
+MAX_VALUES = 16_384
+"""Most values that one statement is given at once; SQLite takes 32,766 and PostgreSQL 65,535."""
+_ROW_OF_VALUES = re.compile(r"\bVALUES (\(\?(?:, \?)*\))")
+
+
+def statements_of(sql: str, rows: Sequence[Row]) -> Sequence[tuple[str, list[Value]]] | None:
+    """Return what does the same as one statement with each of several rows of values.
+
+    A statement with a list of ``VALUES`` gets as many rows as it may have at once; None for any other, and for one row.
+    """
+    place = _ROW_OF_VALUES.search(sql)
+    if place is None or len(rows) < 2:
+        return None
+    found: list[tuple[str, list[Value]]] = []
+    size = max(1, MAX_VALUES // len(rows[0]))
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        places = ", ".join([place.group(1)] * len(part))
+        statement = sql[: place.start(1)] + places + sql[place.end(1) :]
+        found.append((statement, [each for row in part for each in row]))
+    return found
 
 
 class RowSource(Protocol):

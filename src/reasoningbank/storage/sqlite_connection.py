@@ -29,6 +29,7 @@ from reasoningbank.errors import (
     StoreUnavailable,
 )
 from reasoningbank.storage import schema
+from reasoningbank.storage.connection import statements_of
 from reasoningbank.storage.rows import LAST, Row, Value
 from reasoningbank.system import open_private, user_id
 
@@ -107,9 +108,6 @@ _FORGET_WORDS = {
 }
 PART = 1_024
 """So many rows of a long answer are read at once."""
-MAX_VALUES = 16_384
-"""Most values that one statement is given at once; SQLite takes 32,766."""
-_ROW_OF_VALUES = re.compile(r"\bVALUES (\(\?(?:, \?)*\))")
 _TABLE = re.compile(r"(CREATE TABLE \w+ \(.*?\));", re.DOTALL)
 
 
@@ -218,18 +216,10 @@ class ConnectionSource:
 
         A statement with a list of ``VALUES`` gets as many rows as it may have at once.
         """
-        place = _ROW_OF_VALUES.search(sql)
-        if place is None or len(rows) < 2:
+        parts = statements_of(sql, rows)
+        if parts is None:
             return self._run_each(sql, rows)
-        found: list[Row] = []
-        size = max(1, MAX_VALUES // len(rows[0]))
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            places = ", ".join([place.group(1)] * len(part))
-            found += self.run(
-                sql[: place.start(1)] + places + sql[place.end(1) :], [each for row in part for each in row]
-            )
-        return found
+        return [row for statement, values in parts for row in self.run(statement, values)]
 
     def _run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
         try:
