@@ -234,7 +234,7 @@ class FoundInGraph:
     ) -> Sequence[Scored]:
         keys = self._view.keys[places].tolist()
         rows = self._source.run(
-            f"SELECT key, id FROM {TABLE[self._kind]} WHERE key IN (SELECT value FROM json_each(?))",  # noqa: S608
+            f"SELECT key, id FROM {TABLE[self._kind]} WHERE key IN (SELECT value FROM numbers_in(?))",  # noqa: S608
             (str(sorted(keys)),),
         )
         names = dict(cast("Sequence[tuple[int, str]]", rows))

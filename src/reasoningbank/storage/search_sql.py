@@ -15,7 +15,7 @@ from reasoningbank.types.recall import VECTOR_LEGS
 
 _KNOWN = (
     "(SELECT coalesce(max(key), -1) FROM "
-    "(SELECT key FROM memories WHERE {0} >= 0 AND born <= {0} ORDER BY key DESC LIMIT 1))"
+    "(SELECT key FROM memories WHERE {0} >= 0 AND born <= {0} ORDER BY key DESC LIMIT 1) AS made)"
 )
 """The last key of a memory that was made up to a change: one look at every memory that was made since."""
 
@@ -123,7 +123,7 @@ and the change with what ``meta`` says as long as that is so.
 
 NAMED_VECTORS_SQL = (
     "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
-    "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM json_each(?4)) ORDER BY m.key"
+    "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM numbers_in(?4)) ORDER BY m.key"
 )
 POSTINGS_SQL = """
 WITH words AS MATERIALIZED (
@@ -149,7 +149,7 @@ from what the others leave of the budget, and not when more than ?4 texts hold t
 KEYS, PLACES = "group_concat(o.doc)", "group_concat(o.doc) || ';' || group_concat(o.offset)"
 """The columns that are read of the occurrences: the keys of the texts, or the places in them too."""
 
-KEYS_SQL = "SELECT key FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+KEYS_SQL = "SELECT key FROM memories WHERE id IN (SELECT value FROM texts_in(?))"
 
 _TRACE_STATE = (
     "(SELECT value FROM meta WHERE name = 'bank') "
@@ -169,7 +169,7 @@ They are those after the ?2nd where the state is still ?1, which tells whether t
 _TRACE = "number, id, session, body, checksum"
 TRACE_WIDTH = _TRACE.count(",") + 1
 TRACES_SQL = f"""
-WITH chosen AS MATERIALIZED (SELECT {_TRACE} FROM traces WHERE number IN (SELECT value FROM json_each(?)))
+WITH chosen AS MATERIALIZED (SELECT {_TRACE} FROM traces WHERE number IN (SELECT value FROM numbers_in(?)))
 SELECT {_TRACE}{", NULL" * (MEMORY_WIDTH + 1)} FROM chosen
 UNION ALL SELECT {"NULL, " * TRACE_WIDTH}{RATED_COLUMNS}
 FROM memories WHERE id IN (SELECT s.value FROM chosen, json_each(chosen.body, '$.strategies') AS s)

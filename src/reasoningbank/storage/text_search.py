@@ -107,6 +107,14 @@ def words_of(size: Value) -> int:
     return _numbers(cast(bytes, size))[0]
 
 
+def size_of(words: int) -> bytes:
+    """Return the inverse of words_of."""
+    parts = [words & 127]
+    while words := words >> 7:
+        parts.append(words & 127 | 128)
+    return bytes(reversed(parts))
+
+
 def rank(
     run: RunSql,
     text: str,
@@ -270,6 +278,17 @@ def stems(text: str) -> list[str]:
         if len(found) >= MAX_TERMS:
             break
     return list(found)
+
+
+def places_of(text: str) -> dict[str, list[int]]:
+    """Return the index's terms of a text with their places in it; each word has one."""
+    encoded = text.encode("utf-8")
+    found: dict[str, list[int]] = {}
+    words = cast("list[tuple[int, int, str]]", _tokenizer.split(encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None))
+    for place, (_start, _end, *terms) in enumerate(words):
+        for term in terms:
+            found.setdefault(term, []).append(place)
+    return found
 
 
 def _affordable(postings: Sequence[_Postings]) -> list[tuple[_Postings, str]]:
