@@ -152,8 +152,9 @@ def parts(line: str) -> tuple[Program, ...]:
 def proven_by_status(line: str) -> tuple[Program, ...]:
     """Return the programs of a command line that all succeeded when its exit status is 0. Accepts any text.
 
-    These are the programs of its last chain of ``&&``. What stands before ``|``, ``;`` or a line end does not decide
-    the status; beside ``||`` no single program does, and neither does one that is negated or left in the background.
+    These are the programs of its last chain of ``&&``. What stands before ``|`` (but with ``pipefail``), ``;`` or a
+    line end does not decide the status; beside ``||`` no single program does, and neither does one that is negated or
+    left in the background.
     """
     return _proven_by_status(line[:_MAX_COMMAND].rstrip(" \t\n;"))
 
@@ -161,16 +162,33 @@ def proven_by_status(line: str) -> tuple[Program, ...]:
 @functools.lru_cache(maxsize=256)
 def _proven_by_status(line: str) -> tuple[Program, ...]:
     chain: list[str] = []
+    joins = {"&&", "|"} if "pipefail" in line else {"&&"}
     for cut, segment in reversed(_segments(line)):
         text = segment.strip()
         if cut == "||" or text.startswith("!") or _BACKGROUND.search(text):
             return ()
         chain.append(text)
-        if cut != "&&":
+        if cut not in joins:
             break
     count = sum(1 for segment in chain if _program_words(segment)[0])
     found = _parts(line)
     return found[len(found) - count :] if count <= len(found) else ()
+
+
+def hides_its_status(line: str) -> bool:
+    """Return whether the exit status of a command line is not that of the program that did its work.
+
+    So it is where another program stands behind that one: ``make | tee build.log``, ``make; echo done``,
+    ``make || true``. Accepts any text.
+    """
+    if not any(sign in line for sign in _HIDING):
+        return False
+    working = [part for part in parts(line) if not part.silent and not part.reads]
+    return bool(working) and working[-1] not in proven_by_status(line)
+
+
+_HIDING = ("|", ";", "&", "\n", "!")
+"""The signs of which a command line that hides a status holds one."""
 
 
 def only_reads(step: Step) -> bool:

@@ -24,6 +24,7 @@ from reasoningbank.sessions.commands import (
     attempts_passed,
     command,
     found_nothing,
+    hides_its_status,
     only_reads,
     parts,
 )
@@ -31,6 +32,7 @@ from reasoningbank.sessions.last_words import accepts, last_message, says_it_is_
 from reasoningbank.sessions.places import folders_of, same_folder
 from reasoningbank.sessions.relief import rest_beside_relief
 from reasoningbank.sessions.replies import approves
+from reasoningbank.sessions.strictness import as_strict_as, gives_up, strict_marks
 from reasoningbank.sessions.test_runs import (
     TestRun,
     ci_run,
@@ -270,7 +272,8 @@ _QUOTED_LINE = re.compile(r"^\s*(?:>|\||\$ |[+-]{1,3} ).*$", re.MULTILINE)
 _SENTENCE = re.compile("[^.!?;\n\u3002\uff01\uff1f\uff1b]+[.!?;\u3002\uff01\uff1f\uff1b]*")
 
 _OPENING = (
-    r"(?:(?:no|nope|yes|yep|yeah|yup|ok|okay|well|hmm+|ugh|oh|ah|hey|hi|great|perfect|nice|cool|awesome|excellent|"
+    r"(?:(?:no|nope|yes|yep|yeah|yup|ok|okay|well|lgtm|looks good(?: to me)?|hm+|ugh|oh|ah|hey|hi|great|perfect|nice"
+    r"|cool|awesome|excellent|"
     r"wonderful|fantastic|brilliant|amazing|wow|super|sweet|hooray|yay|sorry|unfortunately|sadly|actually|and|but|so|"
     r"now|thanks|thank you|thx|thanks a lot|thank you so much|great job|good job|nice work|well done|confirmed|"
     r"i(?: just)? (?:checked|tested|tried|ran)(?: it| that| this)?(?: again)?|i(?: can)? confirm(?: that)?|"
@@ -298,6 +301,12 @@ _APPROVAL = (
     rf"(?:{_WORK}(?:{_IS}| looks?){_NOW} )?(?:exactly|just) {_WANTED}",
     rf"{_WORK}(?:{_IS}| looks?){_NOW} {_WANTED}",
     r"you(?:'ve| have)? (?:fixed|solved) (?:it|that|the (?:bug|issue|problem|error))",
+    r"(?:i(?:'ve| have)? )?(?:confirmed|verified|validated)(?: (?:it|that|this))?(?: (?:on|in|with|against) [\w "
+    r"./-]{1,40})?",
+    r"(?:that|this|it) (?:fully )?(?:answers?|answered) (?:it|that|(?:my|the|all (?:my|the)|both(?: my)?) questions?"
+    r"|everything)",
+    r"(?:i(?:'ve| have)? |i'm )?(?:merged|merging|approved|accepted|shipped|shipping)"
+    r"(?: (?:it|that|this|the (?:pr|branch|change|patch)|both))?",
 )
 _APPROVAL_END = (
     r"(?:,? (?:now|again|too|perfectly|great|fine|well|nicely|correctly|properly|as expected|as intended|like a charm|"
@@ -311,6 +320,12 @@ _PERSISTS = (
 _SEE = r"(?:getting|seeing|get|see|have|having) (?:(?:the|that|an|this|same|exact|exactly) )*"
 _SAME = r"(?:same|the same|the exact same|exactly the same)"
 _DEFECT = r"(?:errors?|problems?|issues?|failures?|crash|bug|result|output)"
+_GOES_ON = (
+    r"(?:no(?:ne|thing)?|not|the same|same|there|blank|empty|missing|off|gone|slow(?:er)?|red|down|stuck|[45]\d\d|an? "
+    r"(?:error|problem"
+    r"|issue)|errors?|flickers?|hangs?|freezes?|leaks?|shows? (?:the|an?) (?:old|wrong|error)"
+    r"|(?!work|pass|wait|look|review|test|think|check|go|run|learn|read|us|wonder|hop|try|need|want|hav|load|be)\w+ing)"
+)
 _REJECTION = (
     rf"(?:the|my) (?:[\w-]+ ){{1,4}}(?:is |are )?still {_FAILS}",
     r"(?:the|my) (?:[\w-]+ ){1,4}still (?:do|does|is|are)(?:n't| not) (?:work(?:ing)?|right|correct|pass(?:ing)?)",
@@ -326,6 +341,18 @@ _REJECTION = (
     rf"{_WORK}{_NOW} (?:failed|no longer works?|made it worse|broke (?:it|everything|the \w+))",
     r"you(?:'ve| have)?(?: just)? (?:broke|broken) (?:it|that|everything|the \w+)",
     r"(?:please )?(?:revert|undo|roll back) (?:it|that|this|everything|(?:all )?(?:your|those|these) changes?)",
+    r"(?:please )?(?:revert|undo|roll (?:(?:it|that|this) )?back|put (?:it|that|this) back)(?: please| "
+    r"now)*(?=\s*[.!,;]|\s*$)",
+    rf"(?:(?:it|that|this|everything|(?:the|my) (?:[\w-]+ ){{0,3}}[\w-]+)(?:{_IS})? |i(?: can)? (?:see|get) )?still "
+    rf"{_GOES_ON}(?: [^?]*)?",
+    r"i(?:'m| am)? still (?:get|see|getting|seeing) (?!it to|why|how|that you|the point)\w[^?]*",
+    r"(?:it's |it is |exactly |just |the )*same (?:as before|thing|result|here|again|story|behaviou?r)",
+    r"nothing (?:happens?|happened|chang(?:es|ed)|works?|shows? up|appears?|helped)",
+    r"(?:there(?:'s| is) )?no (?:change|difference|effect|luck|improvement)",
+    r"(?:it|that|this|they) (?:do|does|did)(?:n't| not) (?!matter|need|have|hurt|bother|surprise|seem|mean|look|sound"
+    r"|feel)\w+",
+    r"(?:it|that|this|you|your (?:fix|changes?|patch))(?: just| now| also| has| have|'ve)? (?:broke|broken) "
+    r"(?:(?:the|my|our|all) )?(?:[\w-]+ ){0,3}[\w-]+",
 )
 _REJECTION_END = (
     r"(?:,? (?:now|again|either|at all|for me|here|yet|anymore|though|sorry|completely|as before|as well|too))*"
@@ -338,7 +365,9 @@ _EXPLAINS = re.compile(r"\bwork(?:s|ed)? (?:like (?:this|that)|(?:that|this) way
 _CLUES = re.compile(
     r"work|fix|solve|resolv|pass|green|succeed|correct|what i|looks? good|lgtm|did (?:it|that|the)|help|gone"
     r"|no longer|"
-    r"fail|brok|crash|wrong|error|problem|issue|still|same|revert|undo|roll back|compile|right|worse|useless"
+    r"fail|brok|crash|wrong|error|problem|issue|still|same|revert|undo|roll |compile|right|worse|useless"
+    r"|confirm|verified|validated|answer|merg|approved|accepted|ship|n't|not |nothing|no (?:change|diff|eff|luck"
+    r"|impr)|back"
 )
 
 
@@ -390,74 +419,6 @@ def unaccepted_end(steps: Sequence[Step]) -> str:
     return next((sentence for sentence, names_fault in unread if names_fault or not verdicts), "")
 
 
-_GAVE_UP = re.compile(
-    rf"^(?:{_OPENING})?(?:(?:but|however|though|although|so far|after [\w ]{{1,40}},|despite [\w ]{{1,40}},)[, ]*)*(?:"
-    r"(?:i|we)(?: was| were)? ?(?:(?:still|also|just|really|ultimately|unfortunately) )*"
-    r"(?:could not|couldn't|unable to|not able to|did not manage to|didn't manage to"
-    r"|failed to|have not been able to|haven't been able to) "
-    r"(?!(?:find|see|identify|spot|think of) any|tell|say|run |verify|check|test |confirm|access|see )\w+"
-    r"|(?:i|we)(?: must| have to| will|'ll)? ?(?:give|gave|giving) up\b"
-    r"|(?:i|we)(?: still)? (?:did not|didn't|have not|haven't|never)(?: yet)? (?:get|got|gotten)(?: a?round)? to\b"
-    r"|(?:i|we) (?:have not|haven't|did not|didn't)(?: yet)? (?:implement|finish|complete|start)(?:ed)?\b(?! any| new)"
-    r"|(?:i|we) (?:have not|haven't|did not|didn't) yet \w+"
-    r"|(?:i|we)(?: have|'ve)? (?:left out|omitted|postponed|deferred)\b"
-    r"|(?:i|we)(?: have|'ve)? left [\w ,`'./-]{1,60} (?:undone|unfinished|half done|out|for (?:later|another|next|a ))"
-    r"|(?:i|we)(?: have|'ve)? ran? out of (?:time|steps|context|budget|turns)\b"
-    r")"
-)
-_STILL_WRONG = re.compile(
-    r"(?:^|[,;:] |\b(?:but|and|because) )(?:it|this|that|the [\w ]{1,40}?)(?: is| are)? still "
-    r"(?:fails?|failing|hangs?|crash(?:es|ing)?|broken|does not|doesn't|do not|don't|times? out|answers? \d)"
-    r"|\b(?:is|are|was|were|remains?|stays?) (?:still |only )?(?:not (?:yet )?(?:done|implemented|finished|complete"
-    r"|started|written|migrated|converted)|unfinished|unimplemented|incomplete|half done|partly done"
-    r"|to be (?:done|implemented|written|migrated))\b"
-)
-
-
-def admission(answer: str) -> str:
-    """Return the sentence of an agent's last answer that admits that the work is not done; empty without one.
-
-    What an agent says against itself is believed, what it says for itself is not. What it cannot do now ("I cannot
-    change a paid booking") may be a rule that it keeps: only what it could not do counts.
-    """
-    words = answer[:_MAX_TEXT].lower().replace("\u2019", "'")
-    for match in _SENTENCE.finditer(_QUOTED_LINE.sub("", _FENCED.sub("\n", words))):
-        for clause in re.split(r", (?=but |however )", match[0]):
-            said = " ".join(clause.split()).strip("*_\"'() ")
-            if said.endswith("?") or len(said) > _MAX_SENTENCE:
-                continue
-            if _GAVE_UP.match(said) or _STILL_WRONG.search(said):
-                return said
-    return ""
-
-
-_BLOCKED = re.compile(
-    r"\b(?:access ?denied|forbidden|unauthori[sz]ed|permission denied|not permitted|no permission|40[13]\b"
-    r"|blocked|stuck"
-    r"|refus(?:es|ed)|rejected|denied|impossible|not possible|not available|unavailable|unreachable"
-    r"|(?:did|does|do|was|were|is|are|can|could|would|will)(?: not|n't|not) (?:work|succeed|help|go through"
-    r"|complete|finish"
-    r"|able|possible|be)|failed|fails|fail|unsuccessful|without success|in vain"
-    r"|verweiger\w*|blockiert|nicht m\u00f6glich|nicht gelungen|konnte nicht|funktioniert nicht|fehlgeschlagen"
-    r"|scheitert"
-    r"|refus[\u00e9e]\w*|bloqu\u00e9\w*|impossible|n'a pas fonctionn\u00e9|\u00e9chou\w*|bloquead[oa]"
-    r"|denegad[oa]|no pude|no se pudo"
-    r"|no funciona|fall[\u00f3o]|bloccat[oa]|negato|non sono riuscit[oa]|non funziona|n\u00e3o consegui|negado"
-    r"|n\u00e3o funciona"
-    r"|falhou|geblokkeerd|geweigerd|mislukt|niet gelukt|werkt niet)\b|无法|拒绝|失败|被阻止|できません|拒否|失敗",
-    re.IGNORECASE,
-)
-
-
-def says_blocked(answer: str) -> bool:
-    """Return whether an agent's last answer says that something failed or stood in its way.
-
-    By itself that proves nothing: it may tell of what was mended. Accepts any text.
-    """
-    words = answer[-_MAX_TEXT:].lower().replace("\u2019", "'")
-    return _BLOCKED.search(_QUOTED_LINE.sub("", _FENCED.sub("\n", words))) is not None
-
-
 def failed_last(steps: Sequence[Step]) -> int | None:
     """Return the last action that did more than look or prepare, when it failed; None when it did not."""
     for index in range(len(steps) - 1, -1, -1):
@@ -479,6 +440,18 @@ _NOT_FOUND = re.compile(
     r"^(?:/bin/)?(?:ba|z|da)?sh: (?:line \d+: )?[^\n]{1,120}: (?:command )?not found$", re.MULTILINE
 )
 _BETWEEN = 5
+_BROKE = re.compile(
+    r"^(?:g?make(?:\[\d+\])?: \*\*\* .*(?:Error \d|No rule|Stop)|ninja: build stopped|BUILD FAILED|FAILURE: Build "
+    r"failed"
+    r"|\[\w+\] BUILD FAILURE|npm (?:ERR!|error) (?:code|Lifecycle)|error: could not compile|error\[E\d+\]|ERROR: "
+    r"failed to (?:solve|build)"
+    r"|\S+:\d+:\d+: (?:fatal )?error: |\S+\(\d+,\d+\): error TS\d+:|Found [1-9]\d* errors? in |\u2716 \d+ problems? "
+    r"\([1-9])",
+    re.MULTILINE,
+)
+"""What a build or a check prints that failed, by which it is known where its exit status is that of a filter."""
+_LAST_LINES = 4_000
+"""Characters at the end of an output in which that is looked for."""
 
 
 def facts(steps: Sequence[Step]) -> tuple[Evidence, ...]:
@@ -523,7 +496,7 @@ def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[
     runs: dict[int, TestRun] = {}
     passed_over: set[int] = set()
     open_failures: dict[str, TestRun] = {}
-    known: dict[tuple[tuple[str, ...], str], TestRun] = {}
+    known: dict[tuple[object, ...], TestRun] = {}
     aside = pushed = bisecting = False
     for index, step in enumerate(steps):
         programs = parts(command(step)) if "bisect" in step.action else ()
@@ -536,7 +509,7 @@ def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[
             run_of(step) or _by_status(steps, index, open_failures.values()) or (ci_run(step) if pushed else None)
         ):
             run = same_command(run, known.values())
-            known.setdefault((run.part.words, run.part.folder), run)
+            known.setdefault((run.part.words, run.part.folder, run.part.settings), run)
             runs[index] = run
             open_failures = {name: old for name, old in open_failures.items() if not covers(run.name, name)}
             if not run.succeeded:
@@ -592,22 +565,29 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
         name = run.name if run else attempt(step)
         if not name or index in passed_over or (run is None and step.failed and ran_no_tests(step)):
             continue
+        if run is None and any(map(gives_up, parts(command(step)))):
+            continue
         tried += 1
         if not run.succeeded if run else failed(step):
             open_failures[name] = index
             continue
+        if run is None and hides_its_status(command(step)):
+            # Nothing is known of it: neither that it failed again, nor that it was mended.
+            if name in open_failures and as_strict_as(step, steps[open_failures[name]]):
+                del open_failures[name]
+            continue
         clean += 1
-        if run:
-            mended = [earlier for earlier in open_failures if earlier == name or covers(name, earlier)]
-        else:
-            # Only a run of tests takes back that tests failed; listing them has the same name as an action.
-            mended = [name] if name in open_failures and open_failures[name] not in runs else []
+        mended = [earlier for earlier in open_failures if run and (earlier == name or covers(name, earlier))]
+        # Only a run of tests takes back that tests failed; listing them has the same name as an action.
         mended += [
             each
-            for each in attempts_passed(step)
-            if each in open_failures and each not in mended and open_failures[each] not in runs
+            for each in dict.fromkeys((attempt(step), *attempts_passed(step)))
+            if (start := open_failures.get(each)) is not None
+            and start not in runs
+            and each not in mended
+            and (run or same_folder(folders[start], folders[index]))
+            and as_strict_as(step, steps[start])
         ]
-        mended = [each for each in mended if run or same_folder(folders[open_failures[each]], folders[index])]
         for earlier in mended:
             start = open_failures.pop(earlier)
             if earlier != READING:
@@ -616,7 +596,11 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
     failed_runs = {run.name for run in runs.values()}
     found += [
         Evidence(
-            kind="exit_code", positive=False, detail=_failure(steps[index]), step=index, name=_named(name, steps[index])
+            kind="exit_code",
+            positive=False,
+            detail=describe_failure(steps[index]),
+            step=index,
+            name=_named(name, steps[index]),
         )
         for name, index in open_failures.items()
         if name not in failed_runs
@@ -628,9 +612,9 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
 
 def _named(name: str, step: Step) -> str:
     """Return the name under which a failed action is kept. What never ran, or complains of style, is no check."""
-    linter = name.split(" ", 1)[0] in LINTERS
+    checks = name.split(" ", 1)[0] in LINTERS or any(map(strict_marks, parts(command(step))))
     built = _BUILD.search(name) is not None and not _STYLE.search(command(step))
-    return f"{CHECK} {name}" if (linter or built) and step.exit_code not in _NEVER_RAN else name
+    return f"{CHECK} {name}" if (checks or built) and step.exit_code not in _NEVER_RAN else name
 
 
 _BUILD = re.compile(
@@ -682,7 +666,7 @@ def _last_word(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: 
         if not built and not _CRASH.search(step.observation or step.error):
             return []
         what = "a failed build" if built else "a crash"
-        detail = f"the last thing that was run{then} is {what}: {_failure(step)}"
+        detail = f"the last thing that was run{then} is {what}: {describe_failure(step)}"
         return [Evidence(kind="last_word", positive=False, detail=detail, step=index, name=attempt(step))]
     return []
 
@@ -723,7 +707,7 @@ def _never_worked(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_ove
         name = attempt(steps[last])
         first = earliest.get(name, last)
         if first < last and _says_it_failed(steps[last]) and changed[last - 1] > first:
-            detail = f"failed at step {first} and again in its last run: {_failure(steps[last])}"
+            detail = f"failed at step {first} and again in its last run: {describe_failure(steps[last])}"
             return [Evidence(kind="last_word", positive=False, detail=detail, step=last, name=f"{WORKED_AT} {name}")]
     return []
 
@@ -744,9 +728,13 @@ def failed(step: Step) -> bool:
     """Return whether the step failed by its status, its error, or the unmistakable end of what an execution printed."""
     if step.failed:
         return not found_nothing(step)
-    if step.exit_code is not None or not step.observation:
+    if not step.observation:
         return False
     text = step.observation
+    if _BROKE.search(text[-_LAST_LINES:]) is not None and hides_its_status(command(step)):
+        return True
+    if step.exit_code is not None:
+        return False
     if not command(step):
         return _reports_error(text)
     if only_reads(step):
@@ -769,7 +757,8 @@ def _reports_error(text: str) -> bool:
     return bool(answer.get("error"))
 
 
-def _failure(step: Step) -> str:
+def describe_failure(step: Step) -> str:
+    """Return what the step ran, how it ended and the beginning of what it said."""
     status = f"exit status {step.exit_code}" if step.exit_code not in {None, 0} else "an error"
     words = (step.error or step.observation).strip()
     return f"{_short(step)} ended with {status}: {_clip(words)}" if words else f"{_short(step)} ended with {status}"

@@ -1,7 +1,8 @@
 """Find the failures of a session that are not its own: those that were wanted, and those that were there before it.
 
 A failing run is wanted where the task asks to see a failure and not to mend it: to reproduce a bug, to write a test
-that fails, to confirm that something is refused. It was there before where the same tests failed in the same way before
+that fails, to confirm that something is refused. It is the answer where the task only asks a question, or to be told or
+shown something, and the session changed no file. It was there before where the same tests failed in the same way before
 the first edit, or with the edits put aside, and the task is about something else. Neither says how the session ended.
 """
 
@@ -11,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reasoningbank.sessions.admissions import admission
 from reasoningbank.sessions.changes import doing_of
 from reasoningbank.sessions.commands import command, parts, vocabulary
-from reasoningbank.sessions.facts import admission
-from reasoningbank.sessions.relevance import FAILED_NAMES
+from reasoningbank.sessions.relevance import FAILED_NAMES, is_throwaway
 from reasoningbank.sessions.test_runs import covers, stashes
 from reasoningbank.sessions.test_summaries import summary_of
 from reasoningbank.types.session import Evidence, EvidenceKind, Step, Trajectory
@@ -68,6 +69,42 @@ _EXCUSED = re.compile(
     re.IGNORECASE,
 )
 """The words of an agent about a failure that is not its own."""
+_START = (
+    r"(?:^|[.!?:;,\n\u3002]\s*|\b(?:and|then|please|pls|now|just|also|to|you|me)\s+)(?:please |just |also |then |now )*"
+)
+_REPORTING = re.compile(
+    rf"{_START}(?:tell me|report|list|show|explain|summari[sz]e|describe|review|analy[sz]e|investigate|diagnose|check"
+    r"|find out|look (?:into|at)|give me|count|let me know|figure out|see (?:if|whether|which|what|how)|determine"
+    r"|identify"
+    r"|audit|compare|assess|evaluate|measure|profile|erkl\u00e4r\w*|zeig\w*|sag mir|nenn\w*|expli(?:que|ca|quez)\w*"
+    r"|montre\w*"
+    r"|muestra\w*|dime|spiega\w*|dimmi|mostra\w*|diga|leg uit|vertel)\b"
+    r"|(?:^|[.!,:\n]\s*)(?:(?:hey|hi|ok|so|and|also)[, ]+)*(?:why|what|which|how|is|are|does|do|did|has|have|who"
+    r"|where|when|was"
+    r"|were|warum|wieso|weshalb|welche\w*|was|wie|pourquoi|quel\w*|combien|por qu\u00e9|cu\u00e1\w*|perch\u00e9|quali"
+    r"|quanti|por que"
+    r"|quais|waarom|welke|hoeveel)\b[^.\n?]*\?|为什么|なぜ|どうして",
+    re.IGNORECASE,
+)
+"""What asks for an answer, not for work."""
+_CHANGING = re.compile(
+    rf"{_START}(?:(?:can|could|would|will) you )?(?:add|write|create|implement|make|update|change|remove|delete"
+    rf"|rename|refactor"
+    r"|migrate|move|replace|convert|bump|upgrade|deploy|publish|release|build|configure|set up|port|translate"
+    r"|optimi[sz]e|speed up"
+    r"|reduce|raise|increase|get|apply|push|commit|merge|roll ?out|extend|support|bring|let|ensure|use|clean|format"
+    r"|adapt"
+    r"|f\u00fcge?|schreib\w*|erstell\w*|bau\w*|ersetz\w*|entfern\w*|ajoute\w*|\u00e9cri\w*|cr\u00e9e\w*|a\u00f1ad\w*"
+    r"|escrib\w*|aggiung\w*|scriv\w*"
+    r"|adicion\w*|escrev\w*|voeg|schrijf|maak)\b",
+    re.IGNORECASE,
+)
+_UNCHANGED = re.compile(
+    r"\b(?:do not|don't|dont|never|without|no need to|nicht|ohne|ne|sans|no|sin|non|senza|n\u00e3o|sem|niet"
+    r"|zonder)\s+[^.\n]{0,40}",
+    re.IGNORECASE,
+)
+_MOST_ASKED = 2_000
 _FAILURES: frozenset[EvidenceKind] = frozenset({"test_run", "exit_code", "last_word"})
 _RUNS: frozenset[EvidenceKind] = frozenset({"test_run", "repair"})
 _VARYING = re.compile(r"0x[0-9a-f]+|\d+")
@@ -100,14 +137,45 @@ def foreign_failures(trajectory: Trajectory, evidence: Sequence[Evidence]) -> Fo
     if not failures:
         return Foreign()
     asked = "\n".join((trajectory.task, *(step.user for step in trajectory.steps if step.user)))
-    mended = _MENDING.search(_NOT_MENDED.sub(" ", asked)) is not None
+    mended = asks_to_mend(asked)
+    beside = [fact for fact in evidence if fact.kind in _RUNS]
     if _WANTED.search(trajectory.task) is not None and not mended:
-        beside = [fact for fact in evidence if fact.kind in _RUNS]
         return Foreign(
             frozenset((*failures, *beside)), "The task asked for a failure, so a failing run is none of its own."
         )
+    if asks_to_report(asked) and not _edits_files(trajectory.steps):
+        shown = [fact for fact in failures if _is_of_the_project(trajectory.steps, fact.step or 0)]
+        if shown:
+            reason = "The task only asked to see or explain, so a failing run is its answer."
+            return Foreign(frozenset((*shown, *beside)), reason)
     admits = bool(admission(trajectory.final_answer)) and not _EXCUSED.search(trajectory.final_answer)
     return Foreign() if admits else _there_before(trajectory.steps, failures, asked)
+
+
+def asks_to_mend(asked: str) -> bool:
+    """Return whether a person asks to mend something, and does not only say that it shall be left. Accepts any text."""
+    return _MENDING.search(_NOT_MENDED.sub(" ", asked)) is not None
+
+
+def asks_to_report(asked: str) -> bool:
+    """Return whether a person asks a question, or to be told or shown something, and for no change.
+
+    Accepts any text.
+    """
+    text = asked[:_MOST_ASKED]
+    if _REPORTING.search(text) is None or asks_to_mend(text):
+        return False
+    return _CHANGING.search(_UNCHANGED.sub(" ", text)) is None
+
+
+def _edits_files(steps: Sequence[Step]) -> bool:
+    return any(change.file and not is_throwaway(change.file) for step in steps for change in doing_of(step).changes)
+
+
+def _is_of_the_project(steps: Sequence[Step], index: int) -> bool:
+    """Return whether the step ran a command that was there to be run, not code that the session typed in itself."""
+    line = command(steps[index]) if index < len(steps) else ""
+    return bool(line) and "<<" not in line and not any(part.word(1) in {"-c", "-e"} for part in parts(line))
 
 
 def _there_before(steps: Sequence[Step], failures: Sequence[Evidence], asked: str) -> Foreign:

@@ -34,7 +34,8 @@ agents talk of whom none leads. Facts for success do not add up within a kind: t
 no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
 went wrong is no success (spec row H10), an error that stayed among much that worked is partial (H19).
 
-Tests that had passed and fail in their last run are a failure, whatever was kept before. So is a last action that
+Tests that had
+passed and fail in their last run are a failure, whatever was kept before. So is a last action that
 failed and of which the agent says so itself, where no test passed and nothing was kept. What a person says last, with
 nothing done after it, takes the probability to 0.5 at most unless it accepts the work (``last_words``). Failures that
 were wanted or there before the session are left out (``foreign_failures``), and so are passing tests of another folder
@@ -71,24 +72,23 @@ from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer,
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
-from reasoningbank.sessions.commands import READING, only_reads
+from reasoningbank.sessions.admissions import admission, says_blocked
+from reasoningbank.sessions.commands import READING, command, only_reads, parts
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.facts import (
     CHECK,
     REFUSED,
     THROWN_AWAY,
     WORKED_AT,
-    admission,
     facts,
     failed_last,
-    says_blocked,
     unaccepted_end,
 )
 from reasoningbank.sessions.foreign_failures import Foreign, foreign_failures
 from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
-from reasoningbank.sessions.test_runs import BY_STATUS, covers
+from reasoningbank.sessions.test_runs import BY_STATUS, covers, without_marks
 from reasoningbank.types.ports import LanguageModel, Prompt
-from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Trajectory, Verdict
+from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Step, Trajectory, Verdict
 
 SUCCESS_FROM = 0.85
 """From this probability on evidence alone is a success."""
@@ -156,7 +156,7 @@ class _Fact:
         if mine.kind == "user_verdict":
             return old.kind == "user_verdict" or old.positive != mine.positive
         if mine.kind == "test_run" and old.kind == "test_run":
-            part_failed = old.positive and not mine.positive and covers(old.name, mine.name)
+            part_failed = old.positive and not mine.positive and covers(old.name, without_marks(mine.name))
             return part_failed or covers(mine.name, old.name)
         if mine.kind == "last_word" and not mine.positive and old.positive and old.kind in {"test_run", "repair"}:
             return old.kind == "repair" or not mine.name.startswith(WORKED_AT)
@@ -200,7 +200,7 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
         user: A verdict that a person gave just now: it decides alone.
     """
     evidence = trajectory.evidence or facts(trajectory.steps)
-    admitted = admission(trajectory.final_answer)
+    admitted = admission(trajectory.final_answer, _requests(trajectory))
     if admitted and trajectory.steps:
         words = f"the agent said: {admitted}"[:200]
         last = len(trajectory.steps) - 1
@@ -241,10 +241,14 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     )
 
 
+def _requests(trajectory: Trajectory) -> str:
+    return "\n".join((trajectory.task, *(step.user for step in trajectory.steps if step.user)))
+
+
 def _weighed(trajectory: Trajectory, evidence: Sequence[Evidence], user: Evidence | None) -> list[_Fact]:
     steps = trajectory.steps
     last_spoken = max((index for index, step in enumerate(steps) if step.user), default=-1)
-    last_acted = max((index for index, step in enumerate(steps) if step.action), default=-1)
+    last_acted = max((index for index, step in enumerate(steps) if _advances(step)), default=-1)
     actors = {step.actor for step in steps}
     led = "" in actors or len(actors) == 1
     found = []
@@ -254,6 +258,17 @@ def _weighed(trajectory: Trajectory, evidence: Sequence[Evidence], user: Evidenc
         last_word = place >= last_spoken and (fact.positive or place > last_acted)
         found.append(_Fact(fact, place, SUB_AGENT_SHARE if by_sub_agent else 1.0, last_word))
     return sorted(found, key=lambda fact: fact.place)
+
+
+_UNDOING = frozenset(("checkout", "restore", "revert", "reset", "stash", "clean"))
+
+
+def _advances(step: Step) -> bool:
+    """Return whether the step may have done what a person missed: neither looking nor undoing does."""
+    if not step.action or only_reads(step):
+        return False
+    working = [part for part in parts(command(step)) if not part.silent and not part.reads]
+    return not working or any(part.program != "git" or part.word(1) not in _UNDOING for part in working)
 
 
 def _standing(found: Sequence[_Fact]) -> list[_Fact]:

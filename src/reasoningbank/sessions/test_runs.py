@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from reasoningbank.sessions.commands import Program, command, parts, proven_by_status, vocabulary
+from reasoningbank.sessions.strictness import strict_marks
 from reasoningbank.sessions.test_summaries import summary_of
 from reasoningbank.types.session import Step
 
@@ -117,6 +118,16 @@ _UNFINISHED = re.compile(
 BY_STATUS = "status:"
 """With this begins the name of a run that only its exit status tells of: it proves less than a count."""
 _LEAVES_OUT = ("--deselect", "--ignore", "--ignore-glob", "--exclude", "--skip", "-skip", "--testPathIgnorePatterns")
+_CHOOSES = vocabulary(
+    "-k -m -t -g -p -run --testNamePattern --grep --tests --filter --example --tags --test-name-pattern --only --spec "
+    "--testPathPattern --package --test --bin"
+)
+"""Options whose value chooses some of the tests."""
+_CHOOSES_WITHIN = (
+    "-run=", "-Dtest=", "-k=", "-pl", "--testNamePattern=", "--grep=", "--tests=", "--filter=", "--tags=", "--only=",
+    "--test-name-pattern=", "--spec=", "--testPathPattern=", "--package=",
+)  # fmt: skip
+_CHOOSES_ALONE = vocabulary("--lib --bins --doc --examples")
 _REMEMBERED = 100
 """The number of failed runs that a run without a count is compared with, the latest."""
 _SPACE = re.compile(r"\s+")
@@ -194,9 +205,15 @@ def same_command(run: TestRun, earlier: Iterable[TestRun]) -> TestRun:
     if not run.counted_by:
         return run
     for old in earlier:
-        if old.counted_by and (old.part.words, old.part.folder) == (run.part.words, run.part.folder):
+        if old.counted_by and _is_same_command(old.part, run.part):
             return replace(run, name=old.name)
     return run
+
+
+def _is_same_command(one: Program, other: Program) -> bool:
+    if (one.words, one.folder) != (other.words, other.folder):
+        return False
+    return strict_marks(one) == strict_marks(other)
 
 
 def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
@@ -279,7 +296,7 @@ def _same_again(line: str, earlier: Iterable[TestRun]) -> TestRun | None:
         for failure in earlier:
             old = failure.part
             name = failure.name
-            same = (part.words, part.folder) == (old.words, old.folder)
+            same = _is_same_command(part, old)
             if not same and runner:
                 name = _name(part, runner)
                 same = covers(name, failure.name) and _TASKS.intersection(old.words) <= set(part.words)
@@ -299,10 +316,13 @@ def covers(later: str, earlier: str) -> bool:
     """Return whether a run of the later name ran everything that a run of the earlier name did.
 
     ``pytest`` covers ``pytest tests/test_a.py`` and ``pytest tests`` does too; not the other way round. A run of chosen
-    tests (``-k``) covers only runs of the same choice.
+    tests (``-k``) covers only runs of the same choice, and one that is less strict (without ``-race``) no stricter one.
     """
     if later == earlier:
         return True
+    if _MARKED in later or _MARKED in earlier:
+        stricter = _marks(earlier) <= _marks(later)
+        return stricter and covers(without_marks(later), without_marks(earlier))
     if earlier.startswith(BY_STATUS):
         # The same command line, which counted this time.
         command_line = earlier.removeprefix(BY_STATUS)
@@ -319,6 +339,19 @@ def covers(later: str, earlier: str) -> bool:
     return not places or (
         bool(earlier_places) and all(any(_inside(old, new) for new in places) for old in earlier_places)
     )
+
+
+_MARKED = " +"
+"""Before each word of a name that says what made the run stricter."""
+
+
+def _marks(name: str) -> frozenset[str]:
+    return frozenset(word for word in name.split(" ") if word.startswith("+"))
+
+
+def without_marks(name: str) -> str:
+    """Return the name that the run has when nothing made it stricter."""
+    return " ".join(word for word in name.split(" ") if not word.startswith("+")) if _MARKED in name else name
 
 
 def tests_something(part: Program) -> bool:
@@ -434,14 +467,15 @@ def _name(part: Program, runner: str) -> str:
     known = {"pytest": "pytest", "unittest": "unittest", "maven": "mvn"}.get(runner, runner)
     place = next((i for i, word in enumerate(words) if word.rsplit("/", 1)[-1].startswith(known)), None)
     label = runner + (f"@{part.folder}" if part.folder else "")
+    marks = sorted(f"+{mark}" for mark in strict_marks(part))
     if place is None:
-        return " ".join([label, *(_SPACE.sub("_", word) for word in words)])[:_MAX_NAME]
+        return " ".join([label, *(_SPACE.sub("_", word) for word in words), *marks])[:_MAX_NAME]
     targets: list[str] = []
     rest = iter(words[place + 1 :])
     for word in rest:
-        if word in {"-k", "-m", "-t", "-g", "-run", "--testNamePattern", "--grep", "-p"}:
+        if word in _CHOOSES or (word in {"-R", "-L"} and runner == "ctest"):
             targets.append(f"{word}={_SPACE.sub('_', next(rest, ''))}")
-        elif word.startswith(("-run=", "-Dtest=", "--grep=", "-k=", "--testNamePattern=", "-pl")):
+        elif word in _CHOOSES_ALONE or word.startswith(_CHOOSES_WITHIN):
             targets.append(_SPACE.sub("_", word))
         elif word in _LEAVES_OUT:
             targets.append(f"{word}={_SPACE.sub('_', next(rest, ''))}")
@@ -449,7 +483,7 @@ def _name(part: Program, runner: str) -> str:
             targets.append(_SPACE.sub("_", word))
         elif not word.startswith("-") and word not in _VERBS:
             targets.append(_SPACE.sub("_", word.removeprefix("./").rstrip("/")))
-    return " ".join([label, *(target for target in targets if target not in _EVERYTHING)])[:_MAX_NAME]
+    return " ".join([label, *(target for target in targets if target not in _EVERYTHING), *marks])[:_MAX_NAME]
 
 
 def _plain_name(part: Program, runner: str) -> str:
