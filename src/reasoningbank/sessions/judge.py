@@ -15,7 +15,7 @@ submission    0.4      2.2  handing something in proves little, ending with noth
 repair        0.3        -  the agent got past an error; 1.2 when work was committed after that and kept
 exit_code     0.3      0.6  actions that worked prove little; errors that stayed add up, to 1.8 at most; a build,
                             a linter or a type check that failed counts 1.0
-last_word       -      2.2  a build that failed or a program that crashed, then at most failing tests; or an action
+last_word      1.5     2.2  a build that failed or a program that crashed, then at most failing tests; or an action
                             that failed, was tried again after a change, and failed: tests that passed stand beside it
 admission       -      1.8  what an agent says against its own work is believed, but may be about a part of it
 ============  ===  =======  ===========================================================================
@@ -34,7 +34,8 @@ agents talk of whom none leads. Facts for success do not add up within a kind: t
 no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
 went wrong is no success (spec row H10), an error that stayed among much that worked is partial (H19).
 
-Tests that had
+What the task asks for is judged by its own last run (``asked_actions``): that it passed counts 1.5 as a last word, that
+it failed 2.2, and passing tests before that stand beside it only where something was done after it. Tests that had
 passed and fail in their last run are a failure, whatever was kept before. So is a last action that
 failed and of which the agent says so itself, where no test passed and nothing was kept. What a person says last, with
 nothing done after it, takes the probability to 0.5 at most unless it accepts the work (``last_words``). Failures that
@@ -73,6 +74,7 @@ from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.admissions import admission, says_blocked
+from reasoningbank.sessions.asked_actions import asked_action
 from reasoningbank.sessions.commands import READING, command, only_reads, parts
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.facts import (
@@ -104,7 +106,7 @@ _FOR: dict[EvidenceKind, float] = {
     "submission": 0.4,
     "repair": 0.3,
     "exit_code": 0.3,
-    "last_word": 0.0,
+    "last_word": 1.5,
     "admission": 0.0,
 }
 _REPAIR_KEPT = 1.2
@@ -200,6 +202,9 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
         user: A verdict that a person gave just now: it decides alone.
     """
     evidence = trajectory.evidence or facts(trajectory.steps)
+    asked = asked_action(trajectory)
+    if asked is not None:
+        evidence = (*evidence, asked)
     admitted = admission(trajectory.final_answer, _requests(trajectory))
     if admitted and trajectory.steps:
         words = f"the agent said: {admitted}"[:200]

@@ -1,0 +1,335 @@
+"""Tell how the action ended that the task asks for: to publish, deploy, migrate, push, build, or to get a check clean.
+
+What a session was asked to do is judged by its own last run, not by tests that passed before it. A command belongs to
+what was asked when it is of the sort that the task speaks of (``helm upgrade`` where it says deploy), when the task
+names its program, or when the task says to run what the command runs. Of several commands of one sort the last one
+counts, so a second way to the same end is one. One that only tries, shows or takes back is none of them.
+
+That it failed counts wherever the task speaks of it. That it passed counts only where the task asks for nothing but
+that: it says in the imperative to publish, deploy, migrate, push or run, or it speaks of a check or build that does not
+pass, and the session shows that it did not and then that it does, at least as strictly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reasoningbank.sessions.changes import LINTERS, doings_of
+from reasoningbank.sessions.commands import (
+    Program,
+    attempt,
+    command,
+    only_reads,
+    parts,
+    proven_by_status,
+    vocabulary,
+)
+from reasoningbank.sessions.facts import WORKED_AT, describe_failure, failed
+from reasoningbank.sessions.foreign_failures import asks_to_mend
+from reasoningbank.sessions.strictness import as_strict_as, gives_up, only_tries
+from reasoningbank.sessions.test_runs import tests_something
+from reasoningbank.types.session import Evidence, Step, Trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sort:
+    """One sort of action.
+
+    Attributes:
+        spoken: How a task speaks of it.
+        ordered: How a task orders it; empty for one that is only told by its end.
+        programs: Programs that do it whatever they are told.
+        words: Words that make other programs, scripts and targets do it.
+    """
+
+    spoken: re.Pattern[str]
+    ordered: str
+    programs: frozenset[str]
+    words: frozenset[str]
+
+
+def _sort(spoken: str, ordered: str, programs: str, words: str) -> _Sort:
+    return _Sort(
+        spoken=re.compile(rf"\b(?:{spoken})\b", re.IGNORECASE),
+        ordered=ordered,
+        programs=vocabulary(programs),
+        words=vocabulary(words),
+    )
+
+
+_SORTS: dict[str, _Sort] = {
+    "publish": _sort(
+        r"publish\w*|upload\w*|releas\w*|pypi|crates\.io|npm registry|push\w*|ver\u00f6ffentlich\w*|publi\w+"
+        r"|pubblic\w*",
+        r"publish|upload|release|push",
+        "goreleaser semantic-release",
+        "publish upload release push",
+    ),
+    "push": _sort(
+        r"push\w*|open an? (?:pr|mr|pull request|merge request)", r"push|open an? (?:pr|mr|pull request)", "", ""
+    ),
+    "deploy": _sort(
+        r"deploy\w*|roll(?:s|ed|ing)?(?: \w+){0,6} ?out|rollout|ship|shipping|apply|appl(?:ies|ied)|provision\w*"
+        r"|go(?:es)? live|terraform"
+        r"|ausroll\w*|d\u00e9ploi\w*|d\u00e9ploy\w*|despleg\w*|desplieg\w*|distribui\w*|implant\w*",
+        r"deploy|roll|ship|apply|provision|install|upgrade|launch",
+        "ansible-playbook argocd flux cap kamal",
+        "deploy rollout apply up upgrade install sync reconcile ship provision promote wait",
+    ),
+    "migrate": _sort(
+        r"migrat\w*|migraci\w*|migrier\w*|migre\w*|schema",
+        r"migrate|run|apply|execute|upgrade",
+        "",
+        "migrate migrations",
+    ),
+    "build": _sort(
+        r"build\w*|compil\w*|bundle|image|apk|ipa|docker|baut|bauen|kompilier\w*|construi\w*", "",
+        "make cmake ninja msbuild xcodebuild meson bazel",
+        "build compile bundle assemble package release dist assemblerelease assembledebug",
+    ),
+    "lint": _sort(
+        r"lint\w*|style(?:lint)?|warnings?|clean(?! ?up)|type[- ]?(?:check\w*|errors?)|typing|clippy|vet", "",
+        " ".join(LINTERS | {"ansible-lint", "hadolint", "yamllint", "markdownlint", "oxlint", "ty"}),
+        "lint clippy vet typecheck check analyze",
+    ),
+    "docs": _sort(
+        r"docs?|documentation|site",
+        "",
+        "mkdocs sphinx-build hugo jekyll docusaurus mdbook doxygen typedoc",
+        "docs doc site",
+    ),
+}  # fmt: skip
+_MIGRATES = vocabulary(
+    "alembic flask prisma knex sequelize typeorm diesel sqlx doctrine flyway liquibase dbmate goose sqitch"
+)
+"""Programs that also bring a database up to date."""
+_MIGRATING = vocabulary("migrate upgrade push run up update deploy")
+_DEPLOYS = vocabulary(
+    "terraform tofu pulumi kubectl helm fly flyctl vercel netlify wrangler serverless sls cdk sam heroku railway "
+    "gcloud firebase docker docker-compose podman nomad argocd flux eb aws az cf oc copilot ansible-playbook"
+)
+"""Programs whose ``apply``, ``up`` or ``install`` brings something into service; elsewhere it installs packages."""
+_DEPLOYING = vocabulary("deploy rollout ship provision promote")
+_SHOWS = vocabulary(
+    "get list ls logs describe show status plan validate fmt lint template diff history version info whoami images ps "
+    "inspect search view top events help login logout init output graph console current heads check-config config env"
+)
+_TAKES_BACK = vocabulary("rollback undo destroy down uninstall delete remove downgrade revert reset clean prune stop")
+_NOT_DONE_BY = vocabulary(
+    "rm cp mv mkdir chmod chown ln touch kill pkill sed perl git pip pip3 apt apt-get brew tar zip unzip echo curl wget"
+)
+"""Programs that are seldom what a task asks to run, though the task names what they are given."""
+_GENERIC = vocabulary(
+    "python python3 node ruby bash sh java php perl npm npx yarn pnpm bun make just task rake cargo go mvn gradle "
+    "gradlew docker git uv poetry bundle dotnet swift mix rails pip test tests run src main app lib build index setup"
+)
+_JOINING = vocabulary("rebase merge cherry-pick")
+"""What git is asked to do with branches; a commit ends it where it met conflicts."""
+_NEVER_RAN = frozenset((124, 126, 127, 130, 137, 143))
+"""Statuses of a command that was not there, ran out of time or was stopped: they say nothing of what it does."""
+_NEGATED = re.compile(
+    r"\b(?:do not|don't|dont|not|never|without|before|until|no need to|instead of|rather than|when|if|once|after"
+    r"|nicht|ohne|sans"
+    r"|ne|no|non|sin|senza|sem|niet|zonder)\s+(?:[\w']+\s+){0,2}$",
+    re.IGNORECASE,
+)
+_ORDER = (
+    r"(?:^|[.;:!?,\n]\s*|\b(?:and|then|please|pls|now|also|just|you|(?<!how )to)\s+)(?:please |then |now |also |just )*"
+)
+_RUNS = re.compile(r"run|execute|start|re-?run|launch|invoke|apply|rebase|merge|cherry-pick")
+_RUN = re.compile(rf"{_ORDER}(?:{_RUNS.pattern})\b", re.IGNORECASE)
+_ORDER_BEFORE = re.compile(rf"{_ORDER}$", re.IGNORECASE)
+_BEFORE = 60
+_ORDERED = re.compile(
+    rf"{_ORDER}(?P<verb>{'|'.join(sort.ordered for sort in _SORTS.values() if sort.ordered)}|{_RUNS.pattern})\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:fail\w*|broken|breaks?|error\w*|green|clean\w*|pass(?:es|ing)?|works?|working|again|red|fix\w*|without "
+    r"warnings?"
+    r"|complain\w*|(?:must|has to|have to|should|get|make|needs? to)\b[^.\n]{0,60}\b(?:build|compile|run|validate"
+    r"|lint)\w*"
+    r"|unbreak|problems?|findings?|warnings?|happy)\b",
+    re.IGNORECASE,
+)
+"""What says of an action how it ends or ought to end."""
+_MAX_TASK = 500
+_NAMES = re.compile(r"[A-Za-z][\w.-]{2,}")
+_WORDS = re.compile(r"[-_:./=]")
+
+
+def asked_action(trajectory: Trajectory) -> Evidence | None:
+    """Return how the action ended that the task asks for; None when it asks for none, or the session does not show it.
+
+    Promises: never raises, and takes time proportional to the steps.
+    """
+    asked = [
+        text for text in (trajectory.task, *(step.user for step in trajectory.steps)) if 0 < len(text) <= _MAX_TASK
+    ]
+    if not asked or not trajectory.steps:
+        return None
+    wanted = _Wanted("\n".join(asked))
+    tried = list(_tried(trajectory.steps, wanted))
+    if not tried:
+        return None
+    last: dict[str, int] = {sort: index for index, sorts in tried for sort in sorts}
+    steps = trajectory.steps
+    lost = [index for index in last.values() if failed(steps[index])]
+    if lost:
+        return _lost(steps, max(lost))
+    if wanted.is_ordered_only(tuple(last)) or _was_mended(steps, tried, wanted):
+        index = max(last.values())
+        if all(_is_proven(steps[each], wanted) for each in last.values()):
+            detail = f"what the task asks for passed in its last run: {command(steps[index])[:120]}"
+            return Evidence(
+                kind="last_word", positive=True, detail=detail, step=index, name=f"asked: {attempt(steps[index])}"
+            )
+    return None
+
+
+class _Wanted:
+    """What a task asks for.
+
+    Args:
+        text: The words of the task and of later requests.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.speaks_of_state = _STATE.search(text) is not None
+        self.ordered = [_sorts_ordered(match["verb"].lower()) for match in _ORDERED.finditer(text)]
+        anyhow = frozenset(_SORTS) if self.speaks_of_state else frozenset[str]().union(*self.ordered)
+        self.sorts = {name for name, sort in _SORTS.items() if _says(sort.spoken, text, anyhow=name in anyhow)}
+        self.names = {name.rstrip(".").lower() for name in _NAMES.findall(text)} - _GENERIC
+        self.runs = _RUN.search(text) is not None
+        self.takes_back = any(word in self.names for word in _TAKES_BACK)
+
+    def sorts_of(self, part: Program) -> frozenset[str]:
+        """Return the sorts of what was asked that the program did; those without a name of their own are ``named``."""
+        if part.silent or part.reads or only_tries(part) or gives_up(part) or tests_something(part):
+            return frozenset()
+        told = [word for word in part.words[1:5] if not word.startswith("-")]
+        if any(word in _SHOWS for word in told[:3]) or (
+            not self.takes_back and any(word in _TAKES_BACK for word in told[:3])
+        ):
+            return frozenset()
+        found = self.sorts & _sorts_of(part, told)
+        if found:
+            return frozenset(found)
+        program = part.program.lower()
+        if program == "git" and self.names & _JOINING and (part.word(1) in self.names or part.word(1) == "commit"):
+            return frozenset({"named"})
+        if part.program in _NOT_DONE_BY:
+            return frozenset()
+        if program in self.names or (told and program in _GENERIC and "." in told[0] and _base(told[0]) in self.names):
+            return frozenset({"named"})
+        if (
+            self.runs
+            and program not in LINTERS
+            and any({_base(word), _base(word).partition(".")[0]} & self.names for word in (*told, part.words[0]))
+        ):
+            return frozenset({"named"})
+        return frozenset()
+
+    def is_ordered_only(self, found: Sequence[str]) -> bool:
+        """Return whether the task orders just what was done, and nothing to mend beside it."""
+        if asks_to_mend(self.text) or not self.ordered:
+            return False
+        return all(sorts.intersection(found) for sorts in self.ordered)
+
+
+def _sorts_ordered(verb: str) -> frozenset[str]:
+    found = {name for name, sort in _SORTS.items() if sort.ordered and re.fullmatch(sort.ordered, verb)}
+    return frozenset(found | {"named"} if _RUNS.fullmatch(verb) else found)
+
+
+def _says(pattern: re.Pattern[str], text: str, *, anyhow: bool) -> bool:
+    """Return whether the text orders what the pattern tells, or, ``anyhow``, speaks of it and not to leave it."""
+    for match in pattern.finditer(text):
+        before = text[max(0, match.start() - _BEFORE) : match.start()]
+        if _NEGATED.search(before) is None and (anyhow or _ORDER_BEFORE.search(before) is not None):
+            return True
+    return False
+
+
+def _base(word: str) -> str:
+    return word.strip("'\"").rstrip("/").rsplit("/", 1)[-1].lower()
+
+
+def _sorts_of(part: Program, told: Sequence[str]) -> set[str]:
+    program = part.program
+    if program == "git":
+        return {"push"} if part.word(1) == "push" else set()
+    if program in {"gh", "glab"}:
+        created = part.word(1) in {"pr", "mr"} and part.word(2) == "create"
+        return {"push"} if created else {"publish"} if part.word(1) == "release" else set()
+    if program in _NOT_DONE_BY:
+        return set()
+    words = {piece.lower() for word in (program, *told[:3]) for piece in _WORDS.split(word) if piece}
+    found = {
+        name
+        for name, sort in _SORTS.items()
+        if program in sort.programs or (part.word(1) in sort.programs) or (name != "deploy" and words & sort.words)
+    }
+    if words & _DEPLOYING or (program in _DEPLOYS and words & _SORTS["deploy"].words):
+        found.add("deploy")
+    if program in _MIGRATES and words & _MIGRATING:
+        found.add("migrate")
+    if program == "make" and told and not words & _SORTS["build"].words - {"make"}:
+        found.discard("build")
+    return found
+
+
+def _tried(steps: Sequence[Step], wanted: _Wanted) -> Iterator[tuple[int, frozenset[str]]]:
+    """Yield the steps that did what was asked, with its sorts."""
+    if not wanted.sorts and not wanted.names:
+        return
+    for index, step in enumerate(steps):
+        if not step.action or step.actor or step.exit_code in _NEVER_RAN:
+            continue
+        sorts = frozenset[str]().union(*map(wanted.sorts_of, parts(command(step))))
+        if sorts:
+            yield index, sorts
+
+
+def _lost(steps: Sequence[Step], index: int) -> Evidence:
+    """Return that what was asked failed in its last run.
+
+    Where something was changed or worked after that, the tests beside it are not made worthless by it.
+    """
+    after = range(index + 1, len(steps))
+    moved = any(doing.changes for doing in doings_of(steps)[index + 1 :]) or any(
+        steps[each].exit_code == 0 and _works(steps[each]) for each in after
+    )
+    name = attempt(steps[index])
+    detail = f"what the task asks for failed in its last run: {describe_failure(steps[index])}"
+    return Evidence(
+        kind="last_word", positive=False, detail=detail, step=index, name=f"{WORKED_AT} {name}" if moved else name
+    )
+
+
+def _works(step: Step) -> bool:
+    """Return whether the step did something that may have reached what was asked in another way."""
+    if only_reads(step):
+        return False
+    working = [part for part in parts(command(step)) if not part.silent and not part.reads]
+    return any(
+        part.program != "git" and not tests_something(part) and not {*part.words[1:6]} & (_SHOWS | _TAKES_BACK)
+        for part in working
+    )
+
+
+def _is_proven(step: Step, wanted: _Wanted) -> bool:
+    """Return whether the exit status says that the step did what was asked."""
+    return step.exit_code == 0 and any(wanted.sorts_of(part) for part in proven_by_status(command(step)))
+
+
+def _was_mended(steps: Sequence[Step], tried: Sequence[tuple[int, frozenset[str]]], wanted: _Wanted) -> bool:
+    """Return whether the task is about an action that fails, which failed in the session and was mended."""
+    last, sorts = tried[-1]
+    before = [index for index, also in tried[:-1] if also & sorts and failed(steps[index])]
+    if not before or not wanted.speaks_of_state:
+        return False
+    return all(as_strict_as(steps[last], steps[index]) for index in before)
