@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import anyio
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from click.testing import CliRunner
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
 from starlette.testclient import TestClient
 
 import reasoningbank
+from mcp_processes import clean_environment
 from promises import promise
 from reasoningbank import errors
 from reasoningbank.bank import Bank
@@ -134,6 +141,66 @@ def test_one_method_and_one_entry_are_a_command_a_tool_a_route_and_a_page(
     assert "## memory_longest\n" in made["mcp_page"]()
     assert "## GET /longest\n" in made["rest_page"]()
     assert "### bank.longest\n" in made["python_page"]()
+
+
+METHOD = '''
+    def longest(self, *, least: int = 0) -> Memory:
+        """Find the memory whose text is the longest.
+
+        Args:
+            least: At least so many tokens.
+        """
+        return max((each for each in self.memories.list() if each.tokens >= least), key=lambda each: each.tokens)
+
+'''
+WRITTEN_ENTRY = """    Operation(
+        method="longest",
+        summary="Find the longest memory.",
+        command=Command(name="longest", section="Memories"),
+        tool=Tool(
+            name="memory_longest",
+            profiles=("core",),
+            description="Finds the longest memory.",
+            inputs="least project_id",
+            outputs="id title tokens",
+        ),
+        route=Route(method="GET", path="/longest", inputs="least"),
+    ),
+"""
+
+
+@promise("operations:once")
+def test_a_server_offers_a_new_operation_at_once(tmp_path: Path) -> None:
+    """The package with one more method and one more entry serves the tool, with nothing written anew."""
+    package = Path(reasoningbank.__file__).parent
+    copy = tmp_path / "src" / "reasoningbank"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, place, added in (
+        ("bank.py", "    def close(self) -> None:\n", METHOD.lstrip("\n")),
+        ("operations/table.py", "    # ---- every day\n", WRITTEN_ENTRY),
+    ):
+        before, found, after = (copy / name).read_text("utf-8").partition(place)
+        assert found
+        (copy / name).write_text(f"{before}{added}{found}{after}", "utf-8")
+    home = tmp_path / "home"
+    with Bank.open(tenant="acme", project="shop", settings=Settings(home=home)) as bank:
+        bank.record(title="Short", content="Wait.", outcome="success")
+        wanted = bank.record(title="Long", content="Wait twice as long after each failure.", outcome="success")
+
+    async def asked() -> tuple[list[str], Any]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "reasoningbank.cli", "--tenant", "acme", "--project", "shop", "serve"],
+            env={**clean_environment(home), "PYTHONPATH": str(copy.parent)},
+        )
+        async with Client(server, read_timeout_seconds=60) as client:
+            listed = await client.list_tools()
+            answer = await client.call_tool("memory_longest", {"least": 1})
+            return [each.name for each in listed.tools], answer
+
+    names, answer = anyio.run(asked)
+    assert names == ["memory_longest", *schemas.tools_of("core,admin")]
+    assert answer.structured_content["id"] == wanted.id
 
 
 def widest(self: Memories) -> Memory:
