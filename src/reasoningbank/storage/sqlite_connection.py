@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -161,7 +160,8 @@ class ConnectionSource:
             self._begins_next = False
             self.run("BEGIN")
         try:
-            rows: Sequence[Row] = self.connection.execute(spelled(sql), tuple(values)).fetchall()
+            spelling = _spellings.get(sql) or spelled(sql)
+            rows: Sequence[Row] = self.connection.execute(spelling, tuple(values)).fetchall()
             return rows
         except _RAISED as error:
             raise failure(self._path, error, self.connection) from error
@@ -255,17 +255,22 @@ class ConnectionSource:
 
 def spelled(sql: str) -> str:
     """Return a statement of the tables in SQLite's own words (``reasoningbank.storage.database`` lists them)."""
-    return _spelled_once(sql) if len(sql) <= _LONGEST_KEPT else _spelled(sql)
-
-
-def _spelled(sql: str) -> str:
-    sql = sql.replace("texts_in(", "json_each(").replace("numbers_in(", "json_each(").replace("greatest(", "max(")
-    return _TABLE.sub(_spelled_table, sql) if "CREATE TABLE" in sql else sql
+    known = _spellings.get(sql)
+    if known is not None:
+        return known
+    spelling = sql.replace("texts_in(", "json_each(").replace("numbers_in(", "json_each(").replace("greatest(", "max(")
+    if "CREATE TABLE" in spelling:
+        spelling = _TABLE.sub(_spelled_table, spelling)
+    if len(sql) <= _LONGEST_KEPT and len(_spellings) < _MOST_KEPT:
+        _spellings[sql] = spelling
+    return spelling
 
 
 _LONGEST_KEPT = 4_096
 """Longer statements hold many rows of values, and seldom come again."""
-_spelled_once = lru_cache(maxsize=1_024)(_spelled)
+_MOST_KEPT = 1_024
+_spellings: dict[str, str] = {}
+"""Statements as they were spelled before: asked for with each statement, so without a call."""
 
 
 def _spelled_table(found: re.Match[str]) -> str:
