@@ -156,6 +156,13 @@ _SIGNS = rf"(?<={_LETTER})[\d_.+~-]+(?={_LETTER})|(?<=[a-z])(?=[A-Z])"
 _BORDER = re.compile(rf"{_SIGNS}|(?<=[A-Z])(?=[A-Z][a-z])")
 _BORDER_OF_CAPITALS = re.compile(rf"{_SIGNS}|(?<=[A-Z]{{2}})(?=[a-z])")
 """Borders between two words within a run; the two read the last of several capitals otherwise."""
+_SHORT_FORMS = frozenset({"e.g", "i.e", "a.m", "p.m", "u.s"})
+_LONGEST_PART = 40
+_PART_OF_A_SPAN = re.compile(
+    r"^\W{0,3}[^\W\d_]\W{0,3}$|[^\W\d_][.*\u00b7_-]{1,2}[^\W\d_](?:[.*\u00b7_-]|$)|^[2-7][0-9a-f](?:[ :]|$)",
+    re.IGNORECASE,
+)
+"""A part of letters that are set apart, or of hexadecimal digits in pairs."""
 _WORDS_AROUND = 12
 """Words to each side of joined words that are read with them."""
 _GAP = re.compile(r"[ .*·_-]+")
@@ -165,6 +172,19 @@ _ESCAPED = re.compile(r"(?:\\+(?:u\{?[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})\}?){4}")
 _DISGUISED = (("&", _ENTITY), ("%", _PERCENT), ("\\", _ESCAPED))
 _JOINED = re.compile(r"\s*\n\s*")
 _MOST_ENCODED = 20
+
+
+def spans_words(word: str) -> bool:
+    """Return whether a word between blanks may belong to a disguise that goes over several words.
+
+    Letters that are set apart stand alone or between signs; hexadecimal digits may stand in pairs; what names the
+    rotation of letters is about other words. Any other disguise is worn by one word.
+    """
+    if len(word) == 1 and word.isascii():
+        return word.isalpha() and word not in "aAI"
+    if word.strip("(,.;:)").lower() in _SHORT_FORMS:
+        return False
+    return (len(word) < _LONGEST_PART and _PART_OF_A_SPAN.search(word) is not None) or "rot13" in word.lower()
 
 
 def forms(text: str) -> Iterator[str]:
@@ -204,7 +224,7 @@ def _around_joined_words(wide: str) -> str:
     chosen: list[int] = []
     before = 0
     for number, part in enumerate(parts):
-        borders = 0 if part.islower() and part.isalpha() else len(_BORDER.findall(part))
+        borders = _borders(part)
         if borders > 1 or (borders and before):
             chosen.append(number)
         before = borders
@@ -215,6 +235,12 @@ def _around_joined_words(wide: str) -> str:
         done = max(done, number + _WORDS_AROUND + 1)
         near += parts[first:done]
     return " ".join(near)
+
+
+@lru_cache(maxsize=16_384)
+def _borders(part: str) -> int:
+    """Return how many borders between words a run without blanks holds."""
+    return 0 if part.islower() and part.isalpha() else len(_BORDER.findall(part))
 
 
 def folded(text: str) -> str:
