@@ -171,6 +171,7 @@ class AsyncQuarantines(Awaited[Quarantines]):
     add = awaited(Quarantines.add)
     release = awaited(Quarantines.release)
     list = awaited(Quarantines.list)
+    review = awaited(Quarantines.review)
 
 
 class AsyncGraph(Awaited[Graph]):

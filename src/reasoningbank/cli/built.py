@@ -16,6 +16,7 @@ import click
 from reasoningbank.cli.agents import as_client, fixed_for_an_agent, of_an_agent
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
+from reasoningbank.cli.reviewer import asks, review
 from reasoningbank.cli.served import served
 from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.json import json_of
@@ -203,6 +204,9 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
                 _print(answer)
                 return
         with call.open_bank(reads=operation.reads, makes=command.makes) as bank:
+            if command.asks and not by_agent and asks(values, as_json=call.as_json):
+                review(bank)
+                return
             if command.look:
                 it = bound(command.look, bank)(values[command.arguments[0]])
                 if not yes:

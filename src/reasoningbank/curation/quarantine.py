@@ -40,7 +40,7 @@ from reasoningbank.memories.states import (
     unquoted_reason,
     without_quarantine,
 )
-from reasoningbank.safety.arguments import given_reason
+from reasoningbank.safety.arguments import checked_limit, given_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
@@ -68,6 +68,7 @@ from reasoningbank.types.quarantine import (
     QuarantineSelection,
     Reader,
     ReleaseReport,
+    Review,
 )
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.scope import Scope, session_in
@@ -636,6 +637,48 @@ class Quarantines:
     def _votes(stores: Mapping[Scope, Store], reference: str) -> int:
         """Return how many votes a quarantine keeps from counting now."""
         return sum(len(change.votes) for store in stores.values() for change in silenced(store, reference))
+
+    def review(
+        self,
+        *,
+        approve: Iterable[str] = (),
+        reject: Iterable[str] = (),
+        reason: str = "A person rejected it.",
+        limit: int = 20,
+    ) -> Review:
+        """Show what agents recorded and nobody has confirmed, what was delivered most first; approve or reject it.
+
+        What a person approves is vouched for, active, and rated as helpful. What a person rejects goes into quarantine
+        with everything that was made of it; ``release`` takes that back. Only people review: there is a command and
+        this method, and no tool of the MCP server.
+
+        Args:
+            approve: Stand by this memory; several are allowed.
+            reject: Put this memory into quarantine; several are allowed.
+            reason: Why something is rejected.
+            limit: Most that are shown; 0 shows all.
+
+        Raises:
+            InvalidInput: When a memory is both approved and rejected; nothing was changed.
+            MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When one that is approved is in quarantine.
+        """
+        from reasoningbank.curation.review import approve as approved
+        from reasoningbank.curation.review import waiting
+
+        good, bad, most = tuple(dict.fromkeys(approve)), tuple(dict.fromkeys(reject)), checked_limit(limit)
+        if both := set(good) & set(bad):
+            raise InvalidInput(f"memory {min(both)[:80]!r} is both approved and rejected", hint="Name it once.")
+        at, session = self._context.clock.now(), self._context.session
+        for memory_id in (*good, *bad):
+            self._context.owner(memory_id)
+        for memory_id in good:
+            with self._context.owner(memory_id).transaction() as transaction:
+                approved(transaction, memory_id, session=session, at=at)
+        for memory_id in bad:
+            self.add(memory_id=memory_id, reason=reason)
+        items = waiting(self._context.store())
+        return Review(items=tuple(items[:most] if most else items), waiting=len(items), approved=good, rejected=bad)
 
     def _tenant_stores(self) -> dict[Scope, Store]:
         """Return every bank of the tenant that exists, this one first."""

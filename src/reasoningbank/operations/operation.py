@@ -61,6 +61,7 @@ class Command(NamedTuple):
         makes: It stores something new, so that a named project without a bank gets one; what neither makes nor only
             reads says that there is no such project.
         served: The user's shared server does it when it runs, because it needs the embedding model.
+        asks: On a terminal, without options, a person is asked about each item (``cli/reviewer.py``).
     """
 
     name: str
@@ -78,6 +79,7 @@ class Command(NamedTuple):
     past: str = ""
     makes: bool = False
     served: bool = False
+    asks: bool = False
 
 
 class Tool(NamedTuple):

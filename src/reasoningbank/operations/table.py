@@ -533,6 +533,11 @@ OPERATIONS: tuple[Operation, ...] = (
         plural="quarantines",
     ),
     Operation(
+        method="quarantine.review",
+        summary="Approve or reject what agents recorded and nobody confirmed.",
+        command=Command(name="review", section="Curation", asks=True),
+    ),
+    Operation(
         method="quarantine.release",
         summary="Let memories out of quarantine.",
         command=Command(
@@ -659,7 +664,7 @@ SHAPES: Mapping[str, str] = {
     "History": "memory_id=memory.id title=memory.title confidence=memory.belief.score alpha0 beta0 "
     "alpha=memory.belief.alpha beta=memory.belief.beta events",
     "Hit": "id title description content outcome standing confidence interval:3 relevance fit tags legs duplicates "
-    "scope conflicts unproven",
+    "scope conflicts disputed_by unproven",
     "ImportReport": "imported=#imported unchanged=#unchanged conflicts quarantined left_out",
     "Isolated": "id title scope=level project=name before because",
     "Job": "kind key attempts error due",
@@ -689,7 +694,8 @@ SHAPES: Mapping[str, str] = {
     'context=graph.context.text|"" tokens=graph.context.tokens|0 message',
     "Recall": "memories unproven count recall_id=id embedder tokens message warnings",
     "RefusedPart": "part name reason",
-    "ReleaseReport": "released hidden kept=still_held",
+    "ReleaseReport": "released hidden kept=still_held votes",
+    "ReviewItem": "*memory shown source",
     "Rendered": "as=form text",
     "Rollout": 'verdict=judgement.verdict|"unknown" probability=judgement.probability|0.5 steps=#trajectory.steps '
     'answer=trajectory.final_answer|"" error',

@@ -57,7 +57,15 @@ if TYPE_CHECKING:
     from reasoningbank.types.lifecycle import DecayReport, PruneReport, StabilityCheck
     from reasoningbank.types.memory import ImportReport, Memory, OutcomeReport, Rating, Stats
     from reasoningbank.types.mention import SourceReport
-    from reasoningbank.types.quarantine import Isolated, PastMemory, Quarantine, QuarantineReport, ReleaseReport
+    from reasoningbank.types.quarantine import (
+        Isolated,
+        PastMemory,
+        Quarantine,
+        QuarantineReport,
+        ReleaseReport,
+        Review,
+        ReviewItem,
+    )
     from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionCredit, SessionOutcome
     from reasoningbank.types.records import WeightChange
     from reasoningbank.types.session import Origin
@@ -462,6 +470,30 @@ def release_text(report: ReleaseReport) -> str:
     return "\n".join(lines) or "Nothing was in quarantine."
 
 
+def review_text(review: Review) -> str:
+    """Return what waits for a person, each with its text, and what the person has said."""
+    lines = [f"approved  {name}" for name in review.approved]
+    lines += [f"rejected  {name}: in quarantine until it is released" for name in review.rejected]
+    for item in review.items:
+        lines += [review_item_text(item), ""]
+    left = review.waiting - len(review.items)
+    more = f", {left} more with --limit 0" if left > 0 else ""
+    lines.append(f"{counted(review.waiting, 'memory waits', 'memories wait')} for a person{more}.")
+    return "\n".join(lines)
+
+
+def review_item_text(item: ReviewItem) -> str:
+    """Return one memory that waits for a person, with its text."""
+    from reasoningbank.safety.quotation import kind_of
+
+    memory = item.memory
+    head = f"{memory.id}  shown {item.shown}x, confidence {memory.confidence:.2f}, {memory.created_at:%Y-%m-%d}"
+    body = [f"   {kind_of(memory)}; recorded by {item.source or 'nobody that is known'}"]
+    if memory.description:
+        body.append(_block(f"when: {memory.description}"))
+    return "\n".join([head, f"   {memory.title}", *body, _block(memory.content)])
+
+
 def uplift_text(report: UpliftReport) -> str:
     """Return what memory is worth."""
     lines = [
@@ -818,6 +850,7 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "ReleaseReport": release_text,
     "Rendered": rendered_text,
     "Restored": restored_text,
+    "Review": review_text,
     "Scaled": scaled_text,
     "SessionOutcome": session_outcome_text,
     "ShareReport": share_text,

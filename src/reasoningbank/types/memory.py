@@ -210,9 +210,9 @@ EDITED, IMPORTED, CONSOLIDATED, UNDONE = "edited", "imported", "consolidated", "
 QUARANTINED, RELEASED, SURFACED, PARTED = "quarantined", "released", "surfaced", "parted"
 PRUNED, PROVEN, SUPERSEDED = "pruned", "proven", "superseded"
 TAKEN_BACK, WITHDRAWN = "taken-back", "withdrawn"
+SILENCED, HEARD, APPROVED = "silenced", "heard", "approved"
 KEPT_FOR = timedelta(days=30)
 """How long what an agent has deleted can be brought back."""
-SILENCED, HEARD = "silenced", "heard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

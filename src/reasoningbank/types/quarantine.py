@@ -231,3 +231,40 @@ class PastMemory:
     def exact(self) -> bool:
         """Return whether everything is as it was."""
         return not self.unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem:
+    """What an agent recorded and nobody has confirmed.
+
+    Attributes:
+        memory: The memory, secrets removed.
+        shown: How often a search has delivered it.
+        source: Who it comes from: the client that recorded it, else the session.
+    """
+
+    memory: Memory
+    shown: int
+    source: str
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """Hold what waits for a person, and what the person has said.
+
+    Attributes:
+        items: What waits, that which was shown most first.
+        waiting: How many wait in all.
+        approved: Ids that a person stands by from now on.
+        rejected: Ids that are in quarantine from now on, with what was made of them.
+    """
+
+    items: tuple[ReviewItem, ...] = ()
+    waiting: int = 0
+    approved: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
