@@ -284,3 +284,67 @@ def test_the_line_of_further_tools_is_read(output: str, text: str) -> None:
     found = signature_of(output)
     assert found is not None
     assert found.text == text
+
+
+BAD_ROW = shell(
+    "python load.py", "Traceback (most recent call last):\nValueError: could not convert string to float: 'n/a'", 1
+)
+LOADED = shell("python load.py", "99 rows")
+
+
+@promise("recipes:none")
+@pytest.mark.parametrize(
+    "change",
+    [
+        shell("sed -i '17d' data/prices.csv"),
+        shell("sed -i.bak -e '17,18d;20d' 'data/prices.csv'"),
+        edit("data/prices.csv", "17;apple;n/a\n", ""),
+        edit("data/seed.json", '  {"id": 17, "price": "n/a"},\n', ""),
+    ],
+)
+def test_rows_that_were_taken_out_of_the_data_mend_nothing(change: Step) -> None:
+    assert fixes(BAD_ROW, change, LOADED) == []
+
+
+PEERS = (
+    "npm error code ERESOLVE\nnpm error ERESOLVE unable to resolve dependency tree\nnpm error Found: react@19.0.0\n"
+    'npm error peer react@"^18.0.0" from react-table@8.1.0'
+)
+STOPPED = {
+    "npm": (
+        shell("npm install", PEERS, 1),
+        edit("package.json", '"react-table": "8.1.0"', '"react-table": "8.20.0"'),
+        shell("npm install", "added 4 packages"),
+        "peer react from react-table",
+    ),
+    "MkDocs": (
+        shell(
+            "mkdocs build --strict", "WARNING -  Doc file 'a.md' contains a link 'b.md'\n\nAborted in strict mode!", 1
+        ),
+        edit("docs/a.md", "[b](b.md)", "[b](c/b.md)"),
+        shell("mkdocs build --strict", "INFO - Documentation built"),
+        "contains a link 'b.md'",
+    ),
+    "Sphinx": (
+        shell(
+            "sphinx-build -W docs out", "Warning, treated as error:\n/srv/w/docs/api.rst:14:undefined label: 'setup'", 2
+        ),
+        edit("docs/api.rst", ":ref:`setup`", ":ref:`install`"),
+        shell("sphinx-build -W docs out", "build succeeded."),
+        "undefined label: 'setup'",
+    ),
+    "a limit": (
+        shell("python train.py", "OSError: [Errno 24] Too many open files: 'part.bin'", 1),
+        shell("ls parts", "part.bin"),
+        shell("ulimit -n 4096 && python train.py", "epoch 1 done"),
+        "ulimit -n 4096 && python train.py",
+    ),
+}
+
+
+@promise("recipes:fix")
+@pytest.mark.parametrize("name", STOPPED)
+def test_what_stopped_a_tool_is_named_and_how_it_went_on(name: str) -> None:
+    failed, change, passed, said = STOPPED[name]
+    (found,) = fixes(failed, change, passed)
+    assert said in found

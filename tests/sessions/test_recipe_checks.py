@@ -496,7 +496,7 @@ OLD_JAVA = (
         (OLD_JAVA, "error: Fatal error compiling: error: release version N not supported"),
         ("Error: Cannot find module './helpers/util'", "Error: Cannot find module './helpers/util'"),
         ("Error: Cannot find module '../../money/util'", "Error: Cannot find module './money/util'"),
-        ("Error: Cannot find module './util'", "Error: Cannot find module 'util'"),
+        ("Error: Cannot find module './util'", "Error: Cannot find module './util'"),
         ("Error: Cannot find module '/srv/a/dist/main.js'", "Error: Cannot find module 'main.js'"),
         ("python: can't open file './tools/gen.py': [Errno 2]", "python: can't open file 'gen.py': [Errno N]"),
         ("python: can't open file '/srv/w/tools/gen.py': [Errno 2]", "python: can't open file 'gen.py': [Errno N]"),

@@ -82,7 +82,7 @@ class Program:
         words: The program and its arguments without prefixes such as ``sudo``, variables and redirections.
         folder: Where ``cd`` went before it; empty when it did not.
         settings: The variables that were set for it alone, such as ``PYTHONPATH=src``.
-        exported: The variables that the command line exported before it.
+        exported: The variables that the command line exported before it, and the limits that it set (``ulimit -n 9``).
         source: The file that was given as its input with ``<``; empty without one.
         launcher: What started it, such as ``npx`` or ``uv run``.
         rights: How it was given the rights of another account, such as ``sudo -u postgres``; it is quoted with them.
@@ -304,6 +304,8 @@ def _parts(line: str) -> tuple[Program, ...]:
             activated = " ".join(words)
         if words[0] == "export":
             exported += tuple(word for word in words[1:] if _ASSIGNMENT.match(word))
+        if words[0] == "ulimit" and len(words) > 2:
+            exported += (" ".join(words),)
         if found[0].program in _EDITORS:
             break
     return tuple(found)

@@ -384,10 +384,11 @@ def _shortened(text: str, most: int) -> str:
 def _without_folders(match: re.Match[str], *, imported: bool = False) -> str:
     """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path.
 
-    Of a module that is imported by a path beside the file, its folder is kept: ``./helpers/util``.
+    Of a module that is imported by a path beside the file, its folder is kept: ``./helpers/util``. So is the mark of
+    one in the same folder, which is no package of that name: ``./util``.
     """
     path = match["path"]
-    if imported and path is not None and path.startswith(("./", "../")) and len(parts := _segments(path)) > 1:
+    if imported and path is not None and path.startswith(("./", "../")) and (parts := _segments(path)):
         return f"{match['mark']}./{'/'.join(parts[-2:])}{match['end']}"
     if path is None:
         return match[0] if _PACKAGE.match(match[0]) or _HEADER_NAME.match(match[0]) else "<path>"

@@ -102,6 +102,18 @@ _CMAKE = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.)])[ \t]*\n[ \t]*\n")
 """The end of the first sentence of a message: a paragraph may end before, at a path on its own line."""
 _TERRAFORM = re.compile(r"^[\u2502| ]*Error: (?P<message>[^\n]+)(?P<block>(?:\n[\u2502| ][^\n]*){0,12})", re.MULTILINE)
+_PEER = re.compile(
+    r"^npm (?:ERR!|error)\s+(?:code )?ERESOLVE\b(?:[^\n]*\n){1,30}?npm (?:ERR!|error)\s+"
+    r"peer(?:Optional)? (?P<wanted>\S+?)@\S[^\n]*? from (?P<by>\S+?)@\d",
+    re.MULTILINE,
+)
+"""What npm says of a dependency that another one does not go with."""
+_STRICT_WARNING = re.compile(
+    r"^WARNING +- +(?P<message>\S[^\n]*)$(?=[\s\S]*\bin strict mode\b)"
+    r"|^Warning, treated as error:\n(?:\S+?:\d*:? ?)?(?P<sphinx>\S[^\n]*)$",
+    re.MULTILINE,
+)
+"""A warning that stopped MkDocs or Sphinx because warnings are errors there."""
 _LINTER = re.compile(
     r"^ *\S+?:\d{1,7}(?::\d{1,5})?:? (?:error |warning )?(?:[CWEFR]: (?:\[\w+\] )?)?"
     r"(?P<code>[A-Z]{1,5}\d{2,6}|[A-Z]\w+/\w+):? (?:\[\*\] )?(?P<message>\S[^\n]*)$",
@@ -290,6 +302,12 @@ def _structured(text: str) -> ToolError | None:
         if telling and not re.search(r"\.(?:java|kt):\d+: error", text):
             message = re.sub(r"^BUG! .* source unit '[^']*' ", "", telling[-1])
             return ToolError(type="gradle", message=message, line=telling[-1])
+    if (match := _PEER.search(text)) is not None:
+        message = f"ERESOLVE unable to resolve dependency tree: peer {match['wanted']} from {match['by']}"
+        return ToolError(type="npm", message=message, line=message)
+    if (match := _STRICT_WARNING.search(text)) is not None:
+        message = match["message"] or match["sphinx"]
+        return ToolError(type="mkdocs" if match["message"] else "sphinx", message=message, line=message)
     match = _TERRAFORM.search(text)
     if match is not None and "\u2502" in match[0]:
         detail = [re.split(r"(?<=\.) ", line.strip("\u2502| "))[0] for line in match["block"].splitlines()]

@@ -163,7 +163,9 @@ def generates(doing: Doing) -> bool:
 
 def _shown(new: Program, old: Program) -> str:
     exported = [word for word in new.exported if word not in {*old.exported, *old.settings}]
-    words = " ".join([*new.rights, *exported, *new.settings, *new.launcher, *new.words])
+    limits = [f"{word} &&" for word in exported if word.startswith("ulimit ")]
+    exported = [word for word in exported if not word.startswith("ulimit ")]
+    words = " ".join([*limits, *new.rights, *exported, *new.settings, *new.launcher, *new.words])
     words = f"{new.activated} && {words}" if new.activated and new.activated != old.activated else words
     return f"cd {new.folder} && {words}" if new.folder and new.folder != old.folder else words
 

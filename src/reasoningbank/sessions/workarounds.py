@@ -19,6 +19,11 @@ TEST_PLACE = re.compile(
     r"|(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*\.(?:test|spec)|[^/]*(?:Tests?|Specs?)|conftest)\.\w+$"
 )
 """Files that hold tests, or what tests compare with."""
+_DATA = re.compile(
+    r"\.(?:csv|tsv|psv|jsonl|ndjson|dat|ldif|parquet)$"
+    r"|(?:^|/)(?:data|datasets?|fixtures?|seeds?|samples?|inputs?)/(?:[^/]+/)*[^/]+\.(?:json|ya?ml|xml|txt|sql)$"
+)
+"""Files that hold what programs work on."""
 _SNAPSHOT = re.compile(r"(?:^|/)(?:__snapshots__|snapshots?|goldens?)/|\.(?:snap|ambr|golden)$")
 SKIPS = re.compile(
     r"\bmark\.(?:skip|xfail)|\bpytest\.(?:skip|xfail|importorskip)\(|\bunittest\.(?:skip|expectedFailure)|\bskipTest\("
@@ -353,7 +358,7 @@ def _code(text: str, file: str, *, indented: bool = False) -> list[str]:
 
 def _turns_off(change: Change) -> bool:
     """Return whether what checks is skipped, deleted, made a comment or less strict."""
-    if _SNAPSHOT.search(change.file):
+    if _SNAPSHOT.search(change.file) or _drops_data(change):
         return True
     words = change.text.removeprefix("ran: ").split()
     removes = words[:1] in (["rm"], ["mv"], ["unlink"]) or words[:2] in (["git", "rm"], ["git", "mv"])
@@ -369,6 +374,15 @@ def _turns_off(change: Change) -> bool:
     if not TEST_PLACE.search(change.file):
         return False
     return _DELETES.search(f"{typed} ") is not None or (bool(change.old.strip()) and not change.new.strip())
+
+
+def _drops_data(change: Change) -> bool:
+    """Return whether rows that a program could not work on were taken out of its data, and none was put there."""
+    if _DATA.search(change.file.strip("'\"")) is None:
+        return False
+    if change.text.startswith("ran: "):
+        return _DELETES.search(f"{change.text} ") is not None
+    return bool(change.old.strip()) and not change.new.strip()
 
 
 def _comments_out(change: Change) -> bool:
