@@ -92,6 +92,13 @@ _NO_SHORTFALL = re.compile(
 """Beside which a sentence tells of something else than what is missing of the work."""
 
 
+_CLUES = re.compile(
+    r"left|remain|other|rest|last|still|yet|miss|short|n't|not |outstanding|undone|failing|fail|unable|up\b|ran out"
+    r"|run out|omit|postpon|defer|unfinish|unimpl|incompl|half|part|to (?:be|do|go|r|hit|meet|ach|get)| of |more "
+)
+"""One of these is in every sentence that admits something."""
+
+
 def admission(answer: str, task: str = "") -> str:
     """Return the sentence of an agent's last answer that admits that the work is not done; empty without one.
 
@@ -103,7 +110,7 @@ def admission(answer: str, task: str = "") -> str:
         task: What was asked for; without it no number is compared.
     """
     words = _QUOTED_LINE.sub("", _FENCED.sub("\n", answer[:_MAX_TEXT].lower().replace("\u2019", "'")))
-    for match in _SENTENCE.finditer(words):
+    for match in _SENTENCE.finditer(words) if _CLUES.search(words) is not None else ():
         for clause in re.split(r", (?=but |however |though |although )", match[0]):
             said = " ".join(clause.split()).strip("*_\"'() ")
             if said.endswith("?") or len(said) > _MAX_SENTENCE:

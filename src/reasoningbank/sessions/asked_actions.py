@@ -286,10 +286,15 @@ def _tried(steps: Sequence[Step], wanted: _Wanted) -> Iterator[tuple[int, frozen
     """Yield the steps that did what was asked, with its sorts."""
     if not wanted.sorts and not wanted.names:
         return
+    known: dict[str, frozenset[str]] = {}
     for index, step in enumerate(steps):
         if not step.action or step.actor or step.exit_code in _NEVER_RAN:
             continue
-        sorts = frozenset[str]().union(*map(wanted.sorts_of, parts(command(step))))
+        sorts = known.get(step.action)
+        if sorts is None:
+            working = [part for part in parts(command(step)) if not (part.silent or part.reads)]
+            sorts = frozenset[str]().union(*map(wanted.sorts_of, working)) if working else frozenset()
+            known[step.action] = sorts
         if sorts:
             yield index, sorts
 

@@ -181,13 +181,13 @@ def hides_its_status(line: str) -> bool:
     So it is where another program stands behind that one: ``make | tee build.log``, ``make; echo done``,
     ``make || true``. Accepts any text.
     """
-    if not any(sign in line for sign in _HIDING):
+    if _HIDING.search(line) is None:
         return False
     working = [part for part in parts(line) if not part.silent and not part.reads]
     return bool(working) and working[-1] not in proven_by_status(line)
 
 
-_HIDING = ("|", ";", "&", "\n", "!")
+_HIDING = re.compile(r"[|;&\n]")
 """The signs of which a command line that hides a status holds one."""
 
 

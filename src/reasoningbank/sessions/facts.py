@@ -565,7 +565,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
         name = run.name if run else attempt(step)
         if not name or index in passed_over or (run is None and step.failed and ran_no_tests(step)):
             continue
-        if run is None and any(map(gives_up, parts(command(step)))):
+        if run is None and "git" in step.action and any(map(gives_up, parts(command(step)))):
             continue
         tried += 1
         if not run.succeeded if run else failed(step):
@@ -581,7 +581,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
         # Only a run of tests takes back that tests failed; listing them has the same name as an action.
         mended += [
             each
-            for each in dict.fromkeys((attempt(step), *attempts_passed(step)))
+            for each in (dict.fromkeys((attempt(step), *attempts_passed(step))) if open_failures else ())
             if (start := open_failures.get(each)) is not None
             and start not in runs
             and each not in mended
@@ -731,7 +731,7 @@ def failed(step: Step) -> bool:
     if not step.observation:
         return False
     text = step.observation
-    if _BROKE.search(text[-_LAST_LINES:]) is not None and hides_its_status(command(step)):
+    if hides_its_status(command(step)) and _BROKE.search(text[-_LAST_LINES:]) is not None:
         return True
     if step.exit_code is not None:
         return False

@@ -143,7 +143,7 @@ def foreign_failures(trajectory: Trajectory, evidence: Sequence[Evidence]) -> Fo
         return Foreign(
             frozenset((*failures, *beside)), "The task asked for a failure, so a failing run is none of its own."
         )
-    if asks_to_report(asked) and not _edits_files(trajectory.steps):
+    if not mended and asks_to_report(asked) and not _edits_files(trajectory.steps):
         shown = [fact for fact in failures if _is_of_the_project(trajectory.steps, fact.step or 0)]
         if shown:
             reason = "The task only asked to see or explain, so a failing run is its answer."
@@ -158,12 +158,12 @@ def asks_to_mend(asked: str) -> bool:
 
 
 def asks_to_report(asked: str) -> bool:
-    """Return whether a person asks a question, or to be told or shown something, and for no change.
+    """Return whether a person asks a question, or to be told or shown something, and for nothing to be made.
 
-    Accepts any text.
+    That something is to be mended is told by ``asks_to_mend``. Accepts any text.
     """
     text = asked[:_MOST_ASKED]
-    if _REPORTING.search(text) is None or asks_to_mend(text):
+    if _REPORTING.search(text) is None:
         return False
     return _CHANGING.search(_UNCHANGED.sub(" ", text)) is None
 
