@@ -36,6 +36,8 @@ def judged(task: str, *steps: Step, answer: str = "") -> Judgement:
         ("The release build must work again", "flutter build apk --release"),
         ("Get flake8 clean in app/", "flake8 app"),
         ("Push my branch", "git push -u origin feature"),
+        ("Get 0.4 onto RubyGems", "gem push kite-0.4.gem"),
+        ("Drop the old flags and redeploy staging", "serverless deploy --stage staging"),
         ("Run the seed script on the local database", "python scripts/seed.py"),
         ("Deploy the worker to staging", "helm -n staging upgrade --install worker charts/worker"),
     ],
@@ -97,6 +99,7 @@ def test_what_was_tried_in_another_way_after_it_failed_leaves_the_tests_beside_i
         ("RUSTFLAGS='-D warnings' cargo test", "cargo test"),
         ("pytest -W error", "pytest"),
         ("./gradlew test", "./gradlew test --tests '*Sums'"),
+        ("npx playwright test", "npx playwright test --retries 3"),
         ("make CFLAGS=-Werror", "make"),
         ("cargo publish", "cargo publish --dry-run"),
     ],
@@ -221,6 +224,8 @@ def test_a_failure_of_the_agents_own_is_one_all_the_same(task: str, steps: list[
         ("confirmed on staging, thanks", "success"),
         ("LGTM, merged.", "success"),
         ("Thanks, that answers it.", "success"),
+        ("yep that's it, cheers", "success"),
+        ("it's the wrong blue, and only on the homepage", "failure"),
         ("nope, still none", "failure"),
         ("No. Revert.", "failure"),
         ("hm still flickering, and now the menu is gone too", "failure"),
@@ -248,3 +253,11 @@ def test_undoing_the_work_does_not_answer_its_rejection() -> None:
     rejected = (EDIT, suite(True), Step(user="No. Revert.", thought="Sorry."), shell("git checkout -- app/sums.py"))
     assert judged("Repair the page", *rejected).verdict == "failure"
     assert unaccepted_end(rejected[:3]) != ""
+
+
+@promise("judging:user-verdicts")
+def test_thanks_for_an_answer_accept_it() -> None:
+    answered = (shell("grep -rn retry conf", "conf/test.yaml:3: retry: 0"), Step(thought="conf/test.yaml sets it."))
+    thanked = Step(user="ah ok makes sense, thank you!")
+    assert judged("Why is the retry disabled in tests?", *answered, thanked).verdict == "success"
+    assert judged("Switch the retry off in tests", *answered, thanked).verdict == "unknown"

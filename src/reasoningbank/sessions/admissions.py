@@ -29,6 +29,7 @@ _GAVE_UP = re.compile(
     r"|(?:i|we) (?:have not|haven't|did not|didn't)(?: yet)? (?:implement|finish|complete|start)(?:ed)?\b(?! any| new)"
     r"|(?:i|we) (?:have not|haven't|did not|didn't) yet \w+"
     r"|(?:i|we)(?: have|'ve)? (?:left out|omitted|postponed|deferred)\b"
+    r"|(?:i|we)(?: have|'ve)? stopped (?:before|short of|halfway|there|at|after)\b"
     r"|(?:i|we)(?: have|'ve)? left [\w ,`'./-]{1,60} (?:undone|unfinished|half done|out|for (?:later|another|next|a ))"
     r"|(?:i|we)(?: have|'ve)? ran? out of (?:time|steps|context|budget|turns)\b"
     r")"

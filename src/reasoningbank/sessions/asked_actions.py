@@ -52,7 +52,7 @@ class _Sort:
 
 def _sort(spoken: str, ordered: str, programs: str, words: str) -> _Sort:
     return _Sort(
-        spoken=re.compile(rf"\b(?:{spoken})\b", re.IGNORECASE),
+        spoken=re.compile(rf"\b(?:re-?)?(?:{spoken})\b", re.IGNORECASE),
         ordered=ordered,
         programs=vocabulary(programs),
         words=vocabulary(words),
@@ -65,7 +65,7 @@ _SORTS: dict[str, _Sort] = {
         r"|pubblic\w*",
         r"publish|upload|release|push",
         "goreleaser semantic-release",
-        "publish upload release push",
+        "publish upload release push deploy",
     ),
     "push": _sort(
         r"push\w*|open an? (?:pr|mr|pull request|merge request)", r"push|open an? (?:pr|mr|pull request)", "", ""
@@ -111,7 +111,7 @@ _DEPLOYS = vocabulary(
     "gcloud firebase docker docker-compose podman nomad argocd flux eb aws az cf oc copilot ansible-playbook"
 )
 """Programs whose ``apply``, ``up`` or ``install`` brings something into service; elsewhere it installs packages."""
-_DEPLOYING = vocabulary("deploy rollout ship provision promote")
+_DEPLOYING = vocabulary("deploy publish release rollout ship provision promote")
 _SHOWS = vocabulary(
     "get list ls logs describe show status plan validate fmt lint template diff history version info whoami images ps "
     "inspect search view top events help login logout init output graph console current heads check-config config env"
@@ -140,10 +140,19 @@ _ORDER = (
 )
 _RUNS = re.compile(r"run|execute|start|re-?run|launch|invoke|apply|rebase|merge|cherry-pick")
 _RUN = re.compile(rf"{_ORDER}(?:{_RUNS.pattern})\b", re.IGNORECASE)
+_REGISTRY = re.compile(
+    r"\b(?:on|onto|to|into) (?:the )?(?:public )?(?:pypi|rubygems|npm|crates\.io|maven central|docker hub|nuget"
+    r"|packagist|hex|marketplace|app store|play store|registry|github pages)\b",
+    re.IGNORECASE,
+)
+"""Where something is brought by publishing it, whatever the task calls that."""
+_BY = re.compile(r"\b(?:with|using|via|by running) [`'\"]?(?:\./)?[\w-]+\.(?:sh|py|rb|js|ts|pl|ps1)\b", re.IGNORECASE)
+"""The script by which the task is to be done."""
 _ORDER_BEFORE = re.compile(rf"{_ORDER}$", re.IGNORECASE)
 _BEFORE = 60
 _ORDERED = re.compile(
-    rf"{_ORDER}(?P<verb>{'|'.join(sort.ordered for sort in _SORTS.values() if sort.ordered)}|{_RUNS.pattern})\b",
+    rf"{_ORDER}(?:re-?)?"
+    rf"(?P<verb>{'|'.join(sort.ordered for sort in _SORTS.values() if sort.ordered)}|{_RUNS.pattern})\b",
     re.IGNORECASE,
 )
 _STATE = re.compile(
@@ -202,6 +211,10 @@ class _Wanted:
         self.ordered = [_sorts_ordered(match["verb"].lower()) for match in _ORDERED.finditer(text)]
         anyhow = frozenset(_SORTS) if self.speaks_of_state else frozenset[str]().union(*self.ordered)
         self.sorts = {name for name, sort in _SORTS.items() if _says(sort.spoken, text, anyhow=name in anyhow)}
+        if _says(_REGISTRY, text, anyhow=True):
+            self.sorts.add("publish")
+        if not self.ordered and _BY.search(text) is not None:
+            self.ordered.append(frozenset({"named"}))
         self.names = {name.rstrip(".").lower() for name in _NAMES.findall(text)} - _GENERIC
         self.runs = _RUN.search(text) is not None
         self.takes_back = any(word in self.names for word in _TAKES_BACK)

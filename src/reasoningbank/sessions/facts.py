@@ -301,6 +301,7 @@ _APPROVAL = (
     rf"(?:{_WORK}(?:{_IS}| looks?){_NOW} )?(?:exactly|just) {_WANTED}",
     rf"{_WORK}(?:{_IS}| looks?){_NOW} {_WANTED}",
     r"you(?:'ve| have)? (?:fixed|solved) (?:it|that|the (?:bug|issue|problem|error))",
+    r"that(?:'s| is) (?:it|the one|exactly it)",
     r"(?:i(?:'ve| have)? )?(?:confirmed|verified|validated)(?: (?:it|that|this))?(?: (?:on|in|with|against) [\w "
     r"./-]{1,40})?",
     r"(?:that|this|it) (?:fully )?(?:answers?|answered) (?:it|that|(?:my|the|all (?:my|the)|both(?: my)?) questions?"
@@ -310,7 +311,7 @@ _APPROVAL = (
 )
 _APPROVAL_END = (
     r"(?:,? (?:now|again|too|perfectly|great|fine|well|nicely|correctly|properly|as expected|as intended|like a charm|"
-    r"flawlessly|on my (?:machine|side|end|computer)|here|locally|thanks|thank you|thx|so much|a lot|very much|"
+    r"flawlessly|on my (?:machine|side|end|computer)|here|locally|cheers|thanks|thank you|thx|so much|a lot|very much|"
     r"perfect|awesome|nice|good (?:job|work)|great (?:job|work)|well done|for (?:the|your) help))*\s*[.!;,:)]*"
 )
 _FAILS = r"(?:fail(?:s|ed|ing)?|broken|crash(?:es|ed|ing)?|wrong|red|(?:doesn't|does not) work|(?:isn't|not) working)"
@@ -347,6 +348,7 @@ _REJECTION = (
     rf"{_GOES_ON}(?: [^?]*)?",
     r"i(?:'m| am)? still (?:get|see|getting|seeing) (?!it to|why|how|that you|the point)\w[^?]*",
     r"(?:it's |it is |exactly |just |the )*same (?:as before|thing|result|here|again|story|behaviou?r)",
+    r"(?:it|that|this|they)(?:'s| is|'re| are) (?:the|a|still the) wrong \w[^?]*",
     r"nothing (?:happens?|happened|chang(?:es|ed)|works?|shows? up|appears?|helped)",
     r"(?:there(?:'s| is) )?no (?:change|difference|effect|luck|improvement)",
     r"(?:it|that|this|they) (?:do|does|did)(?:n't| not) (?!matter|need|have|hurt|bother|surprise|seem|mean|look|sound"
@@ -366,7 +368,7 @@ _CLUES = re.compile(
     r"work|fix|solve|resolv|pass|green|succeed|correct|what i|looks? good|lgtm|did (?:it|that|the)|help|gone"
     r"|no longer|"
     r"fail|brok|crash|wrong|error|problem|issue|still|same|revert|undo|roll |compile|right|worse|useless"
-    r"|confirm|verified|validated|answer|merg|approved|accepted|ship|n't|not |nothing|no (?:change|diff|eff|luck"
+    r"|s it\b|the one|confirm|verified|validated|answer|merg|approved|accepted|ship|n't|not |nothing|no (?:change|diff|eff|luck"
     r"|impr)|back"
 )
 

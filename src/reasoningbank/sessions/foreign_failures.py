@@ -147,7 +147,8 @@ def foreign_failures(trajectory: Trajectory, evidence: Sequence[Evidence]) -> Fo
         shown = [fact for fact in failures if _is_of_the_project(trajectory.steps, fact.step or 0)]
         if shown:
             reason = "The task only asked to see or explain, so a failing run is its answer."
-            return Foreign(frozenset((*shown, *beside)), reason)
+            told = [fact for fact in evidence if fact.kind == "admission"]
+            return Foreign(frozenset((*shown, *beside, *told)), reason)
     admits = bool(admission(trajectory.final_answer)) and not _EXCUSED.search(trajectory.final_answer)
     return Foreign() if admits else _there_before(trajectory.steps, failures, asked)
 

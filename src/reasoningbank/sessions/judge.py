@@ -85,8 +85,10 @@ from reasoningbank.sessions.facts import (
     facts,
     failed_last,
     unaccepted_end,
+    verdict_in,
 )
-from reasoningbank.sessions.foreign_failures import Foreign, foreign_failures
+from reasoningbank.sessions.foreign_failures import Foreign, asks_to_mend, asks_to_report, foreign_failures
+from reasoningbank.sessions.last_words import accepts, last_message, sentences
 from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers, without_marks
 from reasoningbank.types.ports import LanguageModel, Prompt
@@ -202,6 +204,8 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
         user: A verdict that a person gave just now: it decides alone.
     """
     evidence = trajectory.evidence or facts(trajectory.steps)
+    if (thanks := _answered(trajectory)) is not None:
+        evidence = (*evidence, thanks)
     asked = asked_action(trajectory)
     if asked is not None:
         evidence = (*evidence, asked)
@@ -244,6 +248,19 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
         evidence=evidence,
         at=at,
     )
+
+
+def _answered(trajectory: Trajectory) -> Evidence | None:
+    """Return that a person accepted the answer to a question with thanks; None where work was asked for."""
+    words = last_message(trajectory.steps)
+    if not words or asks_to_mend(trajectory.task) or not asks_to_report(trajectory.task):
+        return None
+    spoken = sentences(words)
+    if not spoken or not all(map(accepts, spoken)) or verdict_in(words) is not None:
+        return None
+    last = max(index for index, step in enumerate(trajectory.steps) if step.user)
+    said = f"the user said: {spoken[-1]}"[:200]
+    return Evidence(kind="user_verdict", positive=True, detail=said, step=last)
 
 
 def _requests(trajectory: Trajectory) -> str:

@@ -120,12 +120,13 @@ BY_STATUS = "status:"
 _LEAVES_OUT = ("--deselect", "--ignore", "--ignore-glob", "--exclude", "--skip", "-skip", "--testPathIgnorePatterns")
 _CHOOSES = vocabulary(
     "-k -m -t -g -p -run --testNamePattern --grep --tests --filter --example --tags --test-name-pattern --only --spec "
-    "--testPathPattern --package --test --bin"
+    "--testPathPattern --package --test --bin --retries --reruns --max-retries"
 )
-"""Options whose value chooses some of the tests."""
+"""Options whose value chooses some of the tests, or lets them be tried again."""
 _CHOOSES_WITHIN = (
     "-run=", "-Dtest=", "-k=", "-pl", "--testNamePattern=", "--grep=", "--tests=", "--filter=", "--tags=", "--only=",
     "--test-name-pattern=", "--spec=", "--testPathPattern=", "--package=",
+    "--retries=", "--reruns=", "--max-retries=",
 )  # fmt: skip
 _CHOOSES_ALONE = vocabulary("--lib --bins --doc --examples")
 _REMEMBERED = 100
