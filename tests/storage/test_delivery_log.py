@@ -406,7 +406,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a bank of more memories than searches read without vector files."""
     path = tmp_path_factory.mktemp("large")
     learned(path, SNAPSHOT_MIN_ROWS + 300)
-    assert len(list(path.rglob("*-*.vectors"))) == 3
+    assert len(list(path.rglob("*.vectors/*.vectors"))) == 3
     return path
 
 
@@ -439,7 +439,7 @@ def test_the_first_search_of_a_process_runs_few_statements_whatever_vector_files
 ) -> None:
     copytree(large, tmp_path, dirs_exist_ok=True)
     judged(tmp_path, outcome)
-    for file in tmp_path.rglob("*-*.vectors"):
+    for file in tmp_path.rglob("*.vectors/*.vectors"):
         if file.name.split("-")[0] in legs.split():
             harm(file)
 

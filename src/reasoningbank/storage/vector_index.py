@@ -240,7 +240,10 @@ class DenseIndex:
         legs = (*DENSE_LEGS, leg) if leg in _ON_DEMAND else DENSE_LEGS
         missing = [self._sidecars.last(each) for each in legs if each not in self._legs]
         snapshots = {each.header.leg: each for each in missing if each is not None}
-        held = [(each.header.leg, each.header.change, self._sidecars.facts(each.header)) for each in snapshots.values()]
+        held: list[tuple[str, int, Mapping[str, str]]] = [(each, -1, {}) for each in legs if each not in self._legs]
+        held += [
+            (each.header.leg, each.header.change, self._sidecars.facts(each.header)) for each in snapshots.values()
+        ]
         if self._late(leg) and leg in self._legs:
             held.append((leg, self._reached[leg], {}))
         parts = read.first_read(
