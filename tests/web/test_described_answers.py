@@ -85,7 +85,7 @@ class Described:
         described = self.paths[place][method.lower()]
         if body is not None:
             schema = described["requestBody"]["content"]["application/json"]["schema"]
-            assert schema["additionalProperties"] is False, place
+            assert schema == closed(schema), place
             jsonschema.validate(body, schema)
         path = re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), place) + query
         answer = self.served.call(method, path, body)
@@ -100,7 +100,7 @@ class Described:
 @promise(
     "web:described-answers",
     "Every answer over REST has only fields that OpenAPI names, and every field of a request that it does not name is "
-    "refused.",
+    "refused, in the parts of a conversation too.",
     source="issue 10",
 )
 def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Path) -> None:
@@ -123,6 +123,12 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         told = said("POST", "/conversations", body=TOLD)
         assert told["preferences"]
         assert told["lesson"]
+        parts = {"messages": {"role": "user"}, "nodes": {"label": "Event"}, "edges": {"source": "request"}}
+        for name, part in (TOLD | {each: [parts[each]] for each in parts}).items():
+            if isinstance(part, list | dict):
+                other = [part[0] | {"fig": 1}] if isinstance(part, list) else part | {"fig": 1}
+                refused = served.call("POST", "/conversations", {**TOLD, "conv_id": "other", name: other})
+                assert (refused.status_code, "fig: is not a field" in refused.text) == (400, True), refused.text
         for query in ("?q=when+to+prune+figs", "?q=prune+figs&by=lesson&session=s", "?q=figs&by=experience&limit=3"):
             assert said("GET", "/memories/search", query)["count"] or "experience" in query
         assert said("GET", "/memories/briefing", "?task=prune+figs&session=s")["items"]

@@ -222,9 +222,18 @@ def _workflow(summary: str, inputs: Mapping[str, Json], required: tuple[str, ...
 
 
 def _body(schema: Json) -> Json:
-    """Return the description of a request's body: what it does not name is refused."""
-    closed = {**schema, "additionalProperties": False}
-    return {"required": True, "content": {"application/json": {"schema": closed}}}
+    """Return the description of a request's body: what it does not name is refused, at any depth."""
+    return {"required": True, "content": {"application/json": {"schema": _closed(schema)}}}
+
+
+def _closed(schema: Any) -> Any:
+    """Return a schema whose objects have no further fields, but those that say themselves what else they have."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    inside = {name: _closed(each) for name, each in schema.items()}
+    return {"additionalProperties": False, **inside} if inside.get("type") == "object" else inside
 
 
 def _responses(status: str, answer: Json) -> Json:
