@@ -13,7 +13,7 @@ PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes
+.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals;
 
 eval-credit: $(DEV_READY) ## what sessions do to the memory that they were shown, in scenes and a year
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.credit
+
+eval-votes: $(DEV_READY) ## what one client can say over MCP under many names, and what honest clients can, with intervals
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.votes
 
 eval-loop: $(DEV_READY) ## an agent that learns over MCP on banking77: its curve, and a picture in build/eval-loop.svg
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.loop --picture build/eval-loop.svg

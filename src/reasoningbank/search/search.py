@@ -238,29 +238,29 @@ class Search:
         """
         from reasoningbank.memories.evidence import count_delivery
         from reasoningbank.memories.exposure import note_search
-        from reasoningbank.memories.standing import note_speaker, speaker_in
+        from reasoningbank.memories.standing import said_in
 
         own = self._own_part(answer)
         used = dict.fromkeys([*(hit.id for hit in own.delivered), *also])
         answer = self._log_wider(answer, usage=usage)
-        speaker = speaker_in(answer.session)
 
         def write(transaction: Transaction) -> None:
             deliveries = transaction.deliveries
-            note_speaker(transaction, answer.session, speaker)
+            said = said_in(transaction, answer.session)
+            place = said if note is None else answer.session
             known: Exposure | None = None
             memories: Mapping[str, Memory] = {}
             if used or note is not None:
-                known, memories = deliveries.exposure_and_memories(answer.session, used)
+                known, memories = deliveries.exposure_and_memories(place, used)
             if usage:
                 count_delivery(transaction, memories.values(), at=answer.at)
-            deliveries.log_recall(own)
+            deliveries.log_recall(replace(own, session=place))
             if traced is not None:
                 transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
             if note is not None:
                 note(transaction, known)
             elif used:
-                note_search(transaction, known or Exposure(session=answer.session, at=answer.at), used)
+                note_search(transaction, known or Exposure(session=place, at=answer.at), used)
 
         try:
             store.write_together(write)
