@@ -16,7 +16,7 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,18 @@ _WORDS = """
     merger sorter filter packer signer builder tracer meter shaper folder binder
 """
 _PARTS = tuple(_WORDS.split())
-_RULES = ("drain it before a restart", "read its log before a change", "keep two copies of its state", "ask it twice")
+_RULES = (
+    "drain what waits in it before anybody restarts the machine below",
+    "read the log of the last night first, then change one setting",
+    "keep two copies of its state on other disks and compare their sums",
+    "ask it twice with a pause between, for the first answer may be old",
+    "lower the number of its threads until the memory stays level",
+    "pin its version in the lock file and build the image anew",
+    "turn off the cache in front and measure the bare time",
+    "give it a time limit of its own and count how often that ends a call",
+    "replay yesterday's messages against a second instance by hand",
+    "look whether its certificate ends this week and renew that first",
+)
 
 
 def lesson(number: int) -> tuple[str, str, str]:
@@ -44,8 +55,8 @@ def lesson(number: int) -> tuple[str, str, str]:
     part, rule = _PARTS[number % len(_PARTS)], _RULES[number % len(_RULES)]
     return (
         f"Trouble with the {part}",
-        f"When the {part} of the service gives trouble, {rule}; then the {part} recovers.",
-        f"the {part} of the service gives trouble",
+        f"When the {part} gives trouble, {rule}.",
+        f"the {part} gives trouble",
     )
 
 
@@ -57,7 +68,7 @@ def wilson(hits: int, count: int) -> str:
     return f"{hits} of {count} [{100 * max(0.0, middle - half):.1f}, {100 * min(1.0, middle + half):.1f}] %"
 
 
-async def _quietly(tools: ServerTools, tool: str, arguments: dict[str, object]) -> dict[str, Any]:
+async def _quietly(tools: ServerTools, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
     try:
         return await tools.call(tool, arguments)
     except BankError:

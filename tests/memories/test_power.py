@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from promises import promise
@@ -69,7 +71,7 @@ def test_a_claim_does_not_become_a_part_of_what_stands_higher(local_bank: Bank) 
     source="issue Trust; DESIGN D16",
 )
 @pytest.mark.parametrize("change", [{"content": "Retry at once, a thousand times."}, {"outcome": "failure"}])
-def test_an_agents_change_is_stored_beside_what_a_person_recorded(local_bank: Bank, change: dict[str, str]) -> None:
+def test_an_agents_change_is_stored_beside_what_a_person_recorded(local_bank: Bank, change: dict[str, Any]) -> None:
     own = local_bank.record(title=TITLE, content=CONTENT, outcome="success")
     claim = local_bank.update(own.id, reader="agent", **change)
     assert claim.id != own.id

@@ -162,7 +162,10 @@ def test_no_vote_is_left_of_what_is_in_quarantine(
     bank.admin.roll_up()
     voted = {each: bank.get(each) for each in (lesson.id, candidate.id)}
     assert all(voted[each.id].confidence != each.confidence for each in (lesson, candidate))
-    report = bank.quarantine.add(**{by: CLIENTS[0] if by == "principal" else "name"}, reason="It lies.")
+    if by == "principal":
+        report = bank.quarantine.add(principal=CLIENTS[0], reason="It lies.")
+    else:
+        report = bank.quarantine.add(session="name", reason="It lies.")
     assert report.votes >= 2
     assert {each: bank.get(each).belief for each in voted} == {lesson.id: lesson.belief, candidate.id: candidate.belief}
     assert bank.admin.check().problems == ()

@@ -241,10 +241,10 @@ def prepare(
         if document is not None and (path in moves or outcome_of(path) is not None):
             erased.append(document)
     stored = {"/".join((*each.path, each.key)): _text(each) for each in kept}
-    for old, changed in changes:
-        if is_held(old) and is_rewritten(old, changed):
+    for known, changed in changes:
+        if is_held(known) and is_rewritten(known, changed):
             raise InvalidMemory(
-                f"memory {old.id} stays as it was: a person stands by it, or it is confirmed",
+                f"memory {known.id} stays as it was: a person stands by it, or it is confirmed",
                 hint="Write what you found into a file of its own; it is shown beside it.",
             )
     edited = prepare_edits(changes, embedder, at=at, origin="file")

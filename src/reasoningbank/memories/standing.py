@@ -29,7 +29,7 @@ PRINCIPAL = "principal"
 _BY_A_PERSON = "a person's word"
 
 
-class Speaker(NamedTuple):
+class Transport(NamedTuple):
     """Who speaks.
 
     Attributes:
@@ -41,8 +41,8 @@ class Speaker(NamedTuple):
     session: str = ""
 
 
-_NOBODY = Speaker()
-_speaker: ContextVar[Speaker] = ContextVar("speaker", default=_NOBODY)
+_NOBODY = Transport()
+_speaker: ContextVar[Transport] = ContextVar("speaker", default=_NOBODY)
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def speaking(principal: str, session: str = "") -> Iterator[None]:
         principal: The transport.
         session: The session that it is in, as far as the transport itself says so.
     """
-    token = _speaker.set(Speaker(principal, session))
+    token = _speaker.set(Transport(principal, session))
     try:
         yield
     finally:
