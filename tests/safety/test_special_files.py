@@ -121,3 +121,27 @@ def test_one_bad_file_does_not_hold_up_the_next(open_bank: Callable[..., Bank], 
     report = bank.jobs.work()
     assert (report.done, report.buried) == (1, 1)
     assert [job.error for job in bank.jobs.dead()] == [f"{tmp_path / 'pipe'} cannot be read: it is not a regular file"]
+
+
+@promise(
+    "hardness:special-configuration",
+    "A pipe in the place of a client's configuration is refused at once by rbank install, and passed over by rbank "
+    "status.",
+    source="issue 13",
+)
+@pytest.mark.parametrize("words", [("install", "claude-code", "--scope", "project"), ("status", "--quick")])
+def test_a_pipe_is_no_configuration(words: tuple[str, ...], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".mcp.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "reasoningbank.cli", *words],
+        env=clean_environment(tmp_path / "home"),
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert (done.returncode == 0) == (words[0] == "status")
+    assert words[0] == "status" or ".mcp.json: it is not a regular file" in done.stderr

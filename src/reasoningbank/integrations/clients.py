@@ -439,9 +439,11 @@ def _replace(path: Path, text: str) -> None:
 def _read(path: Path) -> str | None:
     """Return the file's text, None when there is none."""
     try:
+        if not path.exists():
+            return None
+        if not path.is_file():  # a pipe would wait for a writer for ever
+            raise StoreUnavailable("it is not a regular file", hint="Put a file there; nothing was changed.")
         return path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return None
     except OSError as error:
         raise StoreUnavailable(f"it cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -15,10 +15,13 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.integrations.clients import InstallLevel, Target, Where, targets_of
 from reasoningbank.integrations.json_entry import NAME, holds
 from reasoningbank.integrations.toml_entry import names_server
+from reasoningbank.safety.files import read_text
 from reasoningbank.settings import OWN_RUN, child_environment
 
 RegistrationState = Literal["connected", "listed", "failed", "missing", "silent", "unknown"]
 SECONDS = 30
+_MAX_CONFIGURATION = 16 * 2**20
+"""Bytes of a client's file that is read."""
 _ASK: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
     {
         "claude-code": ("claude", ("mcp", "get", NAME)),
@@ -177,8 +180,8 @@ def plugin_of(client: str, where: Where) -> str:
     for folder in (where.home, where.project):
         for name in ("settings.json", "settings.local.json"):
             try:
-                read = json.loads((folder / ".claude" / name).read_text(encoding="utf-8"))
-            except (OSError, ValueError):
+                read = json.loads(read_text(folder / ".claude" / name, most=_MAX_CONFIGURATION))
+            except (BankError, ValueError):
                 continue
             plugins = read.get("enabledPlugins") if isinstance(read, dict) else None
             if isinstance(plugins, dict):
@@ -210,9 +213,9 @@ def check_single(client: str, where: Where) -> None:
 
 def _has_server(target: Target) -> bool:
     try:
-        text = target.path.expanduser().read_text(encoding="utf-8-sig")
+        text = read_text(target.path.expanduser(), most=_MAX_CONFIGURATION)
         if target.server:
             return names_server(text, NAME)
         return any(entry.key == NAME and holds(text, entry) for entry in target.entries)
-    except (OSError, UnicodeDecodeError, BankError):
+    except BankError:
         return False
