@@ -350,6 +350,7 @@ class Admin:
             conflicts=tuple(sorted(conflicts)),
             left_out=(*graph.left_out, *left_out),
             quarantined=tuple(memory.id for memory in stored if why_held(memory)),
+            vouched=vouched,
         )
 
     def reembed(self, *, progress: Callable[[int, int], None] | None = None) -> int:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
-from reasoningbank.errors import InvalidInput, InvalidMemory, MissingTenantError
+from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from reasoningbank.graph.sources import Sources
     from reasoningbank.jobs.jobs import Jobs
     from reasoningbank.matts.matts import Matts
-    from reasoningbank.memories.admission import EnteredBy
+    from reasoningbank.memories.admission import EnteredBy, Ready
     from reasoningbank.memories.memories import Memories
     from reasoningbank.search.briefing import Briefings
     from reasoningbank.search.cascade import Found
@@ -699,8 +699,9 @@ class Bank:
     ) -> Memory:
         """Change a memory; what is not given stays. The earlier version is kept, its evidence stays with it.
 
-        A quarantined memory stays in quarantine until it is released. What a person vouches for, or what is confirmed,
-        keeps its text when an agent would change it: the agent's text is stored beside it as a claim and returned.
+        An agent's change that says more than nearly the same, and any of its changes of what stands higher than a
+        claim, becomes a memory of its own, which is returned: a claim without evidence. A quarantined memory stays in
+        quarantine until it is released.
 
         Args:
             memory_id: The memory.
@@ -721,9 +722,9 @@ class Bank:
             InvalidMemory: When the changed memory breaks a rule, is in quarantine and would leave it, or looks like a
                 prompt injection and an agent would change it; nothing was changed.
         """
-        from reasoningbank.memories.admission import clean, edit, is_rewritten, prepare_edit
+        from reasoningbank.memories.admission import clean, edit, prepare_edit
         from reasoningbank.memories.links import checked_nodes, relink
-        from reasoningbank.memories.voices import is_held
+        from reasoningbank.memories.rewrites import put_apart
 
         nodes = None if link_nodes is None else checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place), self._context.gated():
@@ -746,57 +747,34 @@ class Bank:
                 )
                 if new == old and nodes is None:
                     return old
-                if reader == "agent" and is_held(old) and is_rewritten(old, new):
-                    return self._claimed_beside(store, old, new)
                 at = self._context.clock.now()
                 origin: EnteredBy = "agent" if reader == "agent" else "person"
                 ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at, origin=origin)
+                own = self._apart(old, ready) if reader == "agent" and ready is not None else None
                 cause = Cause(at=at, kind=EDITED, by=self._context.session)
                 with store.transaction() as transaction:
                     edited: Memory | None = transaction.memories.get(memory_id)
-                    if ready is not None:
+                    if own is not None:
+                        edited = put_apart(transaction, old, own, at=at, by=cause.by) if edited == old else None
+                    elif ready is not None:
                         edited = edit(transaction, ready, state=state, cause=cause)
                     if edited is not None and nodes is not None:
-                        relink(transaction, memory_id, nodes)
+                        relink(transaction, edited.id, nodes)
                 if edited is not None:
                     return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
 
-    def _claimed_beside(self, store: Store, old: Memory, new: Memory) -> Memory:
-        """Store an agent's text beside the memory that it would have changed, as a claim; return the claim."""
-        from reasoningbank.memories.admission import INSTEAD_OF, REWRITE, admit, draft, prepare, with_twin
-        from reasoningbank.memories.standing import PRINCIPAL, said_in, speaker_in
-        from reasoningbank.safety.injection import memory_danger
+    def _apart(self, old: Memory, ready: Ready) -> Ready | None:
+        """Return the memory of its own that an agent's change becomes; None when it changes the memory."""
+        from reasoningbank.memories.admission import AGENT_SOURCES
+        from reasoningbank.memories.rewrites import apart
+        from reasoningbank.memories.standing import PRINCIPAL, speaker
 
-        at, place = self._context.clock.now(), self._context.session
-        if danger := memory_danger(new):
-            raise InvalidMemory(
-                f"memory {old.id} stays as it was: the edit looks like a prompt injection, its text {danger}",
-                hint=REWRITE,
-            )
-        speaker = speaker_in(place)
-        claim = draft(
-            origin="agent",
-            project=old.project,
-            title=new.title,
-            content=new.content,
-            outcome=new.outcome,
-            description=new.description,
-            tags=new.tags,
-            category=new.category,
-            provenance={
-                "source": "agent",
-                "session": place,
-                INSTEAD_OF: old.id,
-                **({PRINCIPAL: speaker} if speaker else {}),
-            },
-            at=at,
-        )
-        (ready,) = prepare([claim], self._context.embedder, origin="agent")
-        with store.transaction() as transaction:
-            said_in(transaction, place)
-            known = with_twin(transaction, ready.memory)
-            return admit(transaction, replace(ready, memory=known), at=at)
+        spoken = speaker()
+        said = {"source": spoken if spoken in AGENT_SOURCES else "mcp", "session": self._context.session}
+        said |= {PRINCIPAL: spoken} if spoken else {}
+        (own,) = apart([(old, ready)], self._context.embedder, origin="agent", said=said)
+        return own
 
     def delete(self, memory_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.

@@ -27,8 +27,8 @@ from reasoningbank.types.memory import MAX_CONTENT
 
 @promise(
     "memory-tool:memories",
-    "A file in strategies or failures is a memory: created, edited with its evidence kept, moved to the other "
-    "outcome, archived when removed.",
+    "A file in strategies or failures is a memory: created, edited, moved, archived when removed; another text or "
+    "outcome in the place of one that stands higher than a claim is a memory of its own at that place.",
     source="issue 4; spec/clients 4d",
 )
 def test_what_is_filed_is_a_memory_from_then_on(memory_tool_bank: Bank) -> None:
@@ -46,17 +46,19 @@ def test_what_is_filed_is_a_memory_from_then_on(memory_tool_bank: Bank) -> None:
     assert [hit.id for hit in memory_tool_bank.search("a network call fails now and then").delivered] == [memory.id]
     memory_tool_bank.feedback(memory.id, helpful=True, rater="agent")
     confidence = memory_tool_bank.get(memory.id).confidence
-    run(tool, "str_replace", path=path, old_str="Back off", new_str="Wait")
-    edited = memory_tool_bank.get(memory.id)
-    assert (edited.content, edited.version, edited.confidence) == ("Wait, then retry.", 2, confidence)
-    assert "Back off" in str(memory_tool_bank.memories.history(memory.id)) or edited.version == 2
-    run(tool, "rename", old_path=path, new_path="/memories/failures/never.md")
-    moved = memory_tool_bank.get(memory.id)
-    assert (moved.outcome, moved.title, moved.confidence) == ("failure", "Retry flaky calls", confidence)
+    run(tool, "rename", old_path=path, new_path="/memories/strategies/calls.md")
+    assert memory_tool_bank.get(memory.id).confidence == confidence
+    run(tool, "str_replace", path="/memories/strategies/calls.md", old_str="Back off", new_str="Wait")
+    assert memory_tool_bank.get(memory.id).content == "Back off, then retry."
+    edited = next(each for each in memory_tool_bank.memories.list() if each.id != memory.id)
+    assert (edited.content, edited.standing, edited.confidence) == ("Wait, then retry.", "claim", 0.8)
+    run(tool, "rename", old_path="/memories/strategies/calls.md", new_path="/memories/failures/never.md")
+    (moved,) = [each for each in memory_tool_bank.memories.list() if each.outcome == "failure"]
+    assert (moved.title, moved.content, moved.standing) == ("Retry flaky calls", "Wait, then retry.", "claim")
     assert run(tool, "view", path="/memories/failures/never.md").count("Wait, then retry.") == 1
     run(tool, "delete", path="/memories/failures/never.md")
-    assert memory_tool_bank.get(memory.id).state == "archived"
-    assert memory_tool_bank.documents.files() == {}
+    assert memory_tool_bank.get(moved.id).state == "archived"
+    assert list(memory_tool_bank.documents.files()) == ["strategies/retry-flaky-calls.md"]
     assert memory_tool_bank.admin.check().problems == ()
 
 
@@ -78,13 +80,13 @@ def test_memories_of_others_are_files_with_names_of_their_own(memory_tool_bank: 
     assert len(files) == 4
     path = "/memories/strategies/retry-flaky-calls.md"
     run(tool, "str_replace", path=path, old_str="When: A call fails", new_str="When: A call fails now and then")
-    assert memory_tool_bank.get(first.id).description == "A call fails now and then"
+    assert memory_tool_bank.get(first.id).description == "A call fails"
     run(tool, "insert", path=path, insert_line=0, insert_text="Read this:")
-    changed = memory_tool_bank.get(first.id)
-    assert files.keys() == memory_tool_bank.documents.files().keys()
-    assert memory_tool_bank.documents.files()["strategies/retry-flaky-calls.md"].startswith("Read this:\n# Retry")
-    assert changed.content.startswith("Read this:")
-    memory_tool_bank.update(first.id, content="Back off for long.", title="Retry flaky calls")
+    now = memory_tool_bank.documents.files()
+    assert now.keys() - files.keys() == {f"strategies/retry-flaky-calls-{first.id[-6:]}.md"}
+    assert now["strategies/retry-flaky-calls.md"].startswith("Read this:\n# Retry")
+    (changed,) = [each for each in memory_tool_bank.memories.list() if each.content.startswith("Read this:")]
+    memory_tool_bank.update(changed.id, content="Back off for long.", title="Retry flaky calls")
     assert memory_tool_bank.documents.files()["strategies/retry-flaky-calls.md"].endswith("\n\nBack off for long.\n")
 
 

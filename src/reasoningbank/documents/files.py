@@ -9,25 +9,24 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 
 from reasoningbank.documents.values import admitted, put, reveal_document, safe_text
-from reasoningbank.errors import EmptyContent, InvalidInput, InvalidMemory, StoreBusy, TextTooLong
+from reasoningbank.errors import EmptyContent, InvalidInput, StoreBusy, TextTooLong
 from reasoningbank.memories.admission import (
     Ready,
     admit,
     check_label,
     clean,
     edit,
-    is_rewritten,
     prepare_edits,
     why_held,
 )
 from reasoningbank.memories.admission import prepare as ready_to_admit
-from reasoningbank.memories.voices import is_held
+from reasoningbank.memories.rewrites import apart, put_apart
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean_line, reveal
 from reasoningbank.storage.store import StoreReader, Transaction
@@ -163,12 +162,14 @@ class PreparedChange:
     Attributes:
         archived: Memories whose files go.
         edited, made: Memories as they are to be, ready to be stored.
+        apart: Memories as they are, each with the memory of its own that its change becomes.
         erased, kept: Documents that go, and documents to keep.
         stored: The change as it will be read back.
     """
 
     archived: tuple[Memory, ...]
     edited: tuple[Ready, ...]
+    apart: tuple[tuple[Memory, Ready], ...]
     made: tuple[Ready, ...]
     erased: tuple[Document, ...]
     kept: tuple[Document, ...]
@@ -241,18 +242,21 @@ def prepare(
         if document is not None and (path in moves or outcome_of(path) is not None):
             erased.append(document)
     stored = {"/".join((*each.path, each.key)): _text(each) for each in kept}
-    for known, changed in changes:
-        if is_held(known) and is_rewritten(known, changed):
-            raise InvalidMemory(
-                f"memory {known.id} stays as it was: a person stands by it, or it is confirmed",
-                hint="Write what you found into a file of its own; it is shown beside it.",
-            )
-    edited = prepare_edits(changes, embedder, at=at, origin="file")
+    changed = prepare_edits(changes, embedder, at=at, origin="file")
+    pairs = [(old, ready) for (old, _), ready in zip(changes, changed, strict=True)]
+    renamed = {memory.id for memory in (file.memory for file in moves.values()) if memory is not None}
+    own = [
+        None if old.id in renamed and old.outcome == ready.memory.outcome else other
+        for (old, ready), other in zip(pairs, _apart(pairs, embedder, session), strict=True)
+    ]
+    edited = [ready for ready, other in zip(changed, own, strict=True) if other is None]
+    beside = [(old, _as_file(other)) for (old, _), other in zip(pairs, own, strict=True) if other is not None]
     made = ready_to_admit(new, embedder, origin="file")
-    stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made)}
+    stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made, *(new for _, new in beside))}
     return PreparedChange(
         archived=tuple(file.memory for file in gone if file.memory is not None),
         edited=tuple(edited),
+        apart=tuple(beside),
         made=tuple(made),
         erased=(*erased, *(file.document for file in gone if file.document is not None)),
         kept=tuple(kept),
@@ -282,6 +286,12 @@ def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -
         if edited is None:
             raise StoreBusy("the files are being changed by others", hint="Try again.")
         stored.append(edited)
+    for old, ready in prepared.apart:
+        current = transaction.memories.get(old.id)
+        if current.version != old.version:
+            raise StoreBusy("the files are being changed by others", hint="Try again.")
+        current = replace(current, provenance=without_file(current.provenance))
+        stored.append(put_apart(transaction, current, ready, at=at, by=SOURCE))
     stored += [admit(transaction, ready, at=at) for ready in prepared.made]
     for document in prepared.erased:
         transaction.documents.delete_document(*document.place)
@@ -291,6 +301,20 @@ def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -
         prepared.stored,
         quarantined={_path(memory): why_held(memory) for memory in stored if memory.state == "quarantined"},
     )
+
+
+def _apart(pairs: Sequence[tuple[Memory, Ready]], embedder: Embedder, session: str) -> list[Ready | None]:
+    """Return what each edit of a file becomes that is a memory of its own; an agent writes files."""
+    return apart(pairs, embedder, origin="file", said={"source": SOURCE, "session": session})
+
+
+def _as_file(ready: Ready) -> Ready:
+    """Return a memory of its own with its text kept whole as its first version, when it was."""
+    entries = dict(ready.memory.provenance)
+    if VERSION in entries:
+        entries[VERSION] = str(ready.memory.version)
+    memory = replace(ready.memory, provenance=entries)
+    return replace(ready, memory=memory, judged=memory)
 
 
 def _text(document: Document) -> str:

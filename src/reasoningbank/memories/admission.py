@@ -500,7 +500,7 @@ def rewritten(old: Memory, new: Memory, origin: EnteredBy) -> Memory:
     A person who changes a text stands by it. What an agent changes, spaces and capitals aside, is that agent's claim,
     whatever the memory was before.
     """
-    if not is_rewritten(old, new):
+    if same_words(old, new):
         return new
     if origin in {"person", "copy"}:
         return vouched_for(new, "changed by a person")
@@ -508,13 +508,9 @@ def rewritten(old: Memory, new: Memory, origin: EnteredBy) -> Memory:
     return replace(new, provenance={**kept, ENTERED: origin})
 
 
-INSTEAD_OF = "instead_of"
-"""The entry of a claim's provenance that names the memory which an agent wanted to change into it."""
-
-
-def is_rewritten(old: Memory, new: Memory) -> bool:
-    """Return whether a change is one of the text or the outcome, spaces and capitals aside."""
-    return _words(new) != _words(old) or new.outcome != old.outcome
+def same_words(old: Memory, new: Memory) -> bool:
+    """Return whether two memories say the same, spaces and capitals aside."""
+    return _words(new) == _words(old) and new.outcome == old.outcome
 
 
 def _words(memory: Memory) -> list[list[str]]:

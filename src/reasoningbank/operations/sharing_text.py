@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from reasoningbank.types.quantity import counted
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from reasoningbank.operations import composed
     from reasoningbank.types.memory import ImportReport
     from reasoningbank.types.promotion import Promotion, PromotionCandidate, ShareReport
+
+_MOST = 20
+"""Most memories of one kind that are listed."""
 
 
 def candidate_text(candidate: PromotionCandidate) -> str:
@@ -64,16 +67,27 @@ def promotions_text(found: Iterable[Promotion]) -> str:
 
 def share_text(report: ShareReport) -> str:
     """Return what sharing did in a few lines."""
-    if report.files and not (report.added or report.updated or report.unchanged or report.refused):
+    claimed = "" if report.vouched else ": a CLAIM of an import, untested"
+    if report.written:
         return "\n".join([*report.files, f"{counted(report.memories, 'memory', 'memories')} written"])
     lines = [f"refused   {one.id}: {one.reason}" for one in report.refused]
-    lines += [f"kept      {one}: another text here, of the same or a later version" for one in report.conflicts]
+    lines += _some("added    ", report.added, claimed)
+    lines += _some("updated  ", report.updated, claimed)
+    lines += [f"conflict  {one}: the file has another text; the one here was kept" for one in report.conflicts]
     lines += [f"moved     {one.id}: {one.before:.3f} to {one.after:.3f}" for one in report.moved]
     lines.append(
         f"{len(report.added)} added, {len(report.updated)} updated, {len(report.unchanged)} unchanged, "
+        f"{len(report.conflicts)} in conflict, {len(report.refused)} refused, "
         f"{counted(report.signals, 'piece')} of evidence"
+        + ("" if report.vouched else "; what came with the file is a claim")
     )
     return "\n".join(lines)
+
+
+def _some(word: str, ids: Sequence[str], claimed: str) -> list[str]:
+    """Return one line a memory, of many the first."""
+    more = [f"{word} {len(ids) - _MOST} more; --json lists all"] if len(ids) > _MOST else []
+    return [*(f"{word} {one}{claimed}" for one in ids[:_MOST]), *more]
 
 
 def exported_text(exported: composed.Exported) -> str:
@@ -84,7 +98,8 @@ def exported_text(exported: composed.Exported) -> str:
 def imported_text(report: ImportReport) -> str:
     """Return what an import did."""
     counts = len(report.imported), len(report.unchanged), len(report.conflicts)
-    return "{} imported, {} here already, {} in conflict".format(*counts)
+    said = "{} imported, {} here already, {} in conflict".format(*counts)
+    return said if report.vouched else f"{said}; what came with the file is a claim"
 
 
 def copy_text(copy: composed.Copy) -> str:

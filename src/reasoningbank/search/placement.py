@@ -2,9 +2,9 @@
 
 A claim comes after everything that stands higher and answers the question as well. Of claims that say nearly the same
 the best is shown in its place and the others last. A claim that says the opposite of what stands higher is named there
-and never takes its place. Of one source at most two claims are among the first five while
-other sources have an answer: one session that recorded a hundred texts does not fill every answer. What is over stands
-behind the first five, and is left out of an answer that has no such places: a larger limit shows it.
+and never takes its place. Of one source at most two claims are among the first five while other sources have an answer:
+one session that recorded a hundred texts does not fill every answer. What is over stands behind the first five, and is
+left out of an answer that has no such places: a larger limit shows it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.memories.admission import INSTEAD_OF
+from reasoningbank.memories.rewrites import VERSION_OF
 from reasoningbank.memories.similarity import cosine_similarity, is_near, least_cosine, threshold
 from reasoningbank.memories.standing import PRINCIPAL
 from reasoningbank.memories.voices import is_held
@@ -116,7 +116,7 @@ def disputed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) 
     bar = least_cosine(SIMILARITY_THRESHOLD, model_id)
 
     def dispute(hit: Hit, claim: Hit) -> bool:
-        if claim.memory.provenance.get(INSTEAD_OF) == hit.id:
+        if claim.memory.provenance.get(VERSION_OF) == hit.id:
             return True
         opposite = claim.outcome != hit.outcome or polarity(claim.content) != polarity(hit.content)
         if not opposite:

@@ -368,8 +368,8 @@ _CLUES = re.compile(
     r"work|fix|solve|resolv|pass|green|succeed|correct|what i|looks? good|lgtm|did (?:it|that|the)|help|gone"
     r"|no longer|"
     r"fail|brok|crash|wrong|error|problem|issue|still|same|revert|undo|roll |compile|right|worse|useless"
-    r"|s it\b|the one|confirm|verified|validated|answer|merg|approved|accepted|ship|n't|not |nothing|no (?:change|diff|eff|luck"
-    r"|impr)|back"
+    r"|s it\b|the one|confirm|verified|validated|answer|merg|approved|accepted|ship|n't|not |nothing"
+    r"|no (?:change|diff|eff|luck|impr)|back"
 )
 
 

@@ -99,7 +99,7 @@ def write_shared(stores: Sequence[Store], target: Path) -> ShareReport:
                 for line in lines_of(store):
                     file.write(line)
                     count += 1
-            report += ShareReport(files=(str(path),), memories=count - 1)
+            report += ShareReport(files=(str(path),), memories=count - 1, written=True)
     except OSError as error:
         raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
     return report
@@ -480,7 +480,8 @@ def take_over(
     known = store.memories.many([record.memory.id for record in records])
     fresh = [record for record in records if _is_news(record.memory, known.get(record.memory.id))]
     ready = _prepared([record.memory for record in fresh], embedder, "copy" if vouched else "import")
-    report = ShareReport(files=(shared.path,), memories=len(shared.records), refused=tuple(refused))
+    count = len(shared.records)
+    report = ShareReport(files=(shared.path,), memories=count, refused=tuple(refused), vouched=vouched)
     with store.transaction() as transaction:
         for record in records:
             here = known.get(record.memory.id)
@@ -518,7 +519,7 @@ def _merged(
     here = transaction.memories.get(record.memory.id)
     report = ShareReport()
     changed = here
-    replaces = vouched or here.standing not in {"vouched", "confirmed"}
+    replaces = vouched or (here.standing == "claim" and here.provenance.get(ENTERED) == "import" and not _earned(here))
     if replaces and _is_news(record.memory, here) and ready is not None:
         changed = replace(
             record.memory,
@@ -638,6 +639,11 @@ def _admitted(record: Shared, project: str, *, vouched: bool) -> Shared | Refuse
 def _is_news(memory: Memory, here: Memory | None) -> bool:
     """Return whether it is new here, or a later version with another text."""
     return here is None or (memory.version > here.version and not _same_text(memory, here))
+
+
+def _earned(memory: Memory) -> bool:
+    """Return whether evidence speaks for or against a text: it does not speak for another one that a file brings."""
+    return bool(memory.belief.positive or memory.belief.negative)
 
 
 def _same_text(one: Memory, other: Memory) -> bool:

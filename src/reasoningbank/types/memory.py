@@ -434,6 +434,7 @@ class ImportReport:
         conflicts: Ids that were there with another text; they were left as they are.
         left_out: Nodes, edges and documents that look like a prompt injection; they are not stored.
         quarantined: Ids out of ``imported`` whose text looks like a prompt injection: no search finds them.
+        vouched: Whether a person stands by the file; else what came with it is a claim.
     """
 
     imported: tuple[str, ...]
@@ -441,6 +442,7 @@ class ImportReport:
     conflicts: tuple[str, ...]
     left_out: tuple[ImportOmission, ...] = ()
     quarantined: tuple[str, ...] = ()
+    vouched: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -195,6 +195,8 @@ class ShareReport:
         moved: Memories that were here and whose confidence the evidence has moved.
         refused: What was not stored, with the reason.
         messages: One sentence for everything else that a person should know.
+        vouched: Whether a person stands by the files that were read.
+        written: Whether files were written and none was read.
     """
 
     files: tuple[str, ...] = ()
@@ -207,6 +209,8 @@ class ShareReport:
     moved: tuple[Moved, ...] = ()
     refused: tuple[Refused, ...] = ()
     messages: tuple[str, ...] = field(default=())
+    vouched: bool = False
+    written: bool = False
 
     def __add__(self, other: ShareReport) -> ShareReport:
         return ShareReport(
@@ -220,4 +224,6 @@ class ShareReport:
             moved=self.moved + other.moved,
             refused=self.refused + other.refused,
             messages=self.messages + other.messages,
+            vouched=self.vouched or other.vouched,
+            written=self.written or other.written,
         )

@@ -1,0 +1,98 @@
+"""Evidence belongs to a version of a text: what an agent makes of it beyond recognition is a memory of its own.
+
+A change that says nearly the same changes the memory, whose evidence still speaks for it. Any other change by an agent,
+and every change by an agent of what stands higher than a claim, becomes a memory of its own: a claim without evidence,
+linked with what it was made of. The earlier text stays what it is, with its evidence, when it stands higher than a
+claim; else it is archived, where a person finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from reasoningbank.memories.admission import (
+    RULES,
+    EnteredBy,
+    Ready,
+    admit,
+    content_text,
+    entered,
+    held,
+    same_words,
+)
+from reasoningbank.memories.similarity import cosine_similarity, is_near
+from reasoningbank.storage.store import Transaction
+from reasoningbank.types.belief import Belief
+from reasoningbank.types.memory import SUPERSEDED, Cause, Memory, new_id
+from reasoningbank.types.ports import Embedder
+from reasoningbank.types.recall import CONTENT_LEG
+from reasoningbank.types.records import Link
+from reasoningbank.types.standing import ENTRIES
+
+VERSION_OF = "version_of"
+"""The entry, and the kind of link, that names the memory whose text an agent has changed."""
+
+
+def apart(
+    changes: Sequence[tuple[Memory, Ready]], embedder: Embedder, *, origin: EnteredBy, said: Mapping[str, str]
+) -> list[Ready | None]:
+    """Return for each change of an agent the memory of its own that it becomes; None for one that changes the memory.
+
+    Args:
+        changes: Memories as they are, each with the change as ``prepare_edits`` made it ready.
+        embedder: Makes the vectors that tell what is nearly the same.
+        origin: Through what it comes: an agent, or a file that an agent writes.
+        said: The entries of the provenance that say who says it.
+    """
+    return [_apart(old, ready, embedder, origin, said) for old, ready in changes]
+
+
+def put_apart(transaction: Transaction, old: Memory, ready: Ready, *, at: datetime, by: str) -> Memory:
+    """Store the memory that an agent's change has become, and archive the earlier text when it was a claim.
+
+    Args:
+        transaction: Where it is stored.
+        old: The memory as it is now, with the provenance that it is to have.
+        ready: From ``apart``.
+        at: When.
+        by: Who changes it.
+    """
+    memory = admit(transaction, ready, at=at)
+    transaction.memories.link(Link(source=memory.id, target=old.id, kind=VERSION_OF))
+    if old.standing == "claim" and memory.state != "quarantined":
+        cause = Cause(at=at, kind=SUPERSEDED, reason=f"An agent wrote memory {memory.id} in its place.", by=by)
+        transaction.memories.update_state(replace(old, state="archived"), cause=cause)
+    elif old != transaction.memories.get(old.id):
+        transaction.memories.update_state(old)
+    return memory
+
+
+def _apart(old: Memory, ready: Ready, embedder: Embedder, origin: EnteredBy, said: Mapping[str, str]) -> Ready | None:
+    new = ready.memory
+    if same_words(old, new):
+        return None
+    if old.standing == "claim":
+        (vector,) = embedder.embed_documents([content_text(old)])
+        cosine = cosine_similarity(ready.indexed.vectors[CONTENT_LEG], vector)
+        if is_near(new, old, cosine, embedder.model_id):
+            return None
+    kept = {key: text for key, text in new.provenance.items() if key not in ENTRIES}
+    made = entered(
+        replace(
+            new,
+            id=new_id(),
+            version=1,
+            state="active",
+            belief=Belief.starting_at(RULES[origin].confidence),
+            usage_count=0,
+            last_used=None,
+            consolidation_id=None,
+            created_at=new.updated_at,
+            provenance={**kept, **said, VERSION_OF: old.id},
+        ),
+        origin,
+    )
+    made = held(made)
+    return replace(ready, memory=made, origin=origin, passed=False, judged=made)

@@ -1,0 +1,104 @@
+"""Evidence belongs to a version of a text, through every door by which an agent changes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opened_banks import OpenBank
+from promises import promise
+from reasoningbank.bank import Bank
+from reasoningbank.memories.standing import speaking
+from reasoningbank.types.document import FileChange
+from reasoningbank.types.memory import Memory
+
+TITLE, CONTENT = "Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."
+NEAR = "Wait with exponential back-off and then retry the call."
+OTHER = "Delete the table of failed calls each night and restart the proxy that logs them."
+Change = Callable[[Bank, Memory, str], None]
+
+
+def updated(bank: Bank, memory: Memory, content: str) -> None:
+    with speaking("connection"):
+        bank.update(memory.id, content=content, reader="agent")
+
+
+def written(bank: Bank, memory: Memory, content: str) -> None:
+    """The file of the memory is written anew, as the memory tool does."""
+    (path,) = [path for path, text in bank.documents.files().items() if memory.content in text]
+    bank.documents.change_files(lambda files: FileChange(writes={path: files[path].replace(memory.content, content)}))
+    assert content in bank.documents.files()[path]
+
+
+DOORS = pytest.mark.parametrize("change", [updated, written])
+
+
+def believed(bank: Bank, *, by: str = "mcp") -> Memory:
+    """A memory that has earned something."""
+    memory = bank.record(title=TITLE, content=CONTENT, outcome="success", source=by, session="first")
+    for number in range(3):
+        bank.search("a network call fails now and then", session=f"session {number}")
+        bank.outcome(memory.id, succeeded=True, session=f"session {number}", rater="agent")
+    return bank.get(memory.id)
+
+
+def holding(bank: Bank, content: str) -> list[Memory]:
+    return [memory for memory in bank.memories.list() if memory.content == content]
+
+
+@promise(
+    "trust:evidence-of-a-version",
+    "A change by an agent that says more than nearly the same starts a claim without the earlier evidence, through "
+    "update, REST, the memory tool and shared files alike; the earlier text keeps its evidence and stays what it was "
+    "when it stands higher than a claim.",
+    source="issue Trust",
+)
+@DOORS
+def test_evidence_does_not_speak_for_another_text(local_bank: Bank, change: Change) -> None:
+    memory = believed(local_bank)
+    assert memory.standing == "confirmed"
+    change(local_bank, memory, OTHER)
+    kept = local_bank.get(memory.id)
+    assert (kept.content, kept.standing, kept.belief) == (CONTENT, "confirmed", memory.belief)
+    (claim,) = holding(local_bank, OTHER)
+    assert (claim.standing, claim.confidence, claim.provenance["version_of"]) == ("claim", 0.8, memory.id)
+    assert claim.belief.positive == 0
+
+
+@promise("trust:evidence-of-a-version")
+@DOORS
+def test_the_earlier_text_of_a_claim_is_archived_with_its_evidence(local_bank: Bank, change: Change) -> None:
+    memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")
+    local_bank.feedback(memory.id, helpful=True, session="first", rater="agent")
+    change(local_bank, memory, OTHER)
+    kept = local_bank.get(memory.id)
+    assert (kept.state, kept.content) == ("archived", CONTENT)
+    assert kept.belief.positive > 0
+    (claim,) = holding(local_bank, OTHER)
+    assert (claim.state, claim.belief.positive) == ("active", 0)
+
+
+@promise("trust:evidence-of-a-version")
+@DOORS
+def test_nearly_the_same_text_of_a_claim_keeps_its_evidence(local_bank: Bank, change: Change) -> None:
+    memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")
+    local_bank.feedback(memory.id, helpful=True, session="first", rater="agent")
+    change(local_bank, memory, NEAR)
+    changed = local_bank.get(memory.id)
+    assert (changed.content, changed.standing, changed.version) == (NEAR, "claim", 2)
+    assert changed.belief.positive > 0
+
+
+@promise("trust:evidence-of-a-version")
+def test_a_shared_file_gives_no_earned_text_another_one(open_local_bank: OpenBank, tmp_path: Path) -> None:
+    bank, stranger = open_local_bank("shop"), open_local_bank("stranger")
+    memory = bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")
+    bank.feedback(memory.id, helpful=True, session="first", rater="agent")
+    bank.sharing.export(tmp_path / "shared")
+    stranger.sharing.import_(tmp_path / "shared", other_project=True, vouched=True)
+    stranger.update(memory.id, content=OTHER)
+    stranger.sharing.export(tmp_path / "changed")
+    assert bank.sharing.import_(tmp_path / "changed", other_project=True).conflicts == (memory.id,)
+    assert bank.get(memory.id).content == CONTENT
