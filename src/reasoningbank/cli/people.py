@@ -154,7 +154,7 @@ def example(call: Call, *, file: str | None) -> None:
         raise StoreUnavailable(f"{name[:80]!r} cannot be written: {error.strerror}") from error
     seeds = " ".join(f"--seed {seed}={score}" for seed, score in SEEDS.items())
     commands = [
-        f"rbank --project {PROJECT} graph import {shlex.quote(str(path))}",
+        f"rbank --project {PROJECT} graph import {shlex.quote(str(path))} --vouched",
         f'rbank --project {PROJECT} graph search "{QUESTION}"',
         f"rbank --project {PROJECT} graph walk {seeds} {' '.join(f'--tag {tag}' for tag in TAGS)}",
     ]
