@@ -48,7 +48,7 @@ def test_what_an_agent_adds_is_shown_as_a_claim(bank: Bank) -> None:
     found = bank.graph.search("Why did the depot freeze?", user="dana")
     assert {hit.standing for hit in found.seeds} == {"claim"}
     assert all(sentence.startswith(LABEL) for path in found.walk.paths for sentence in path.sentences)
-    assert f"{LABEL}: report_style" in found.context.text
+    assert f"{LABEL}, from mcp: report_style" in found.context.text
     assert LABEL in walk_text(found.walk)
     assert LABEL in question_answer_text(bank.questions.ask("Why did the depot freeze?", ask=False))
     line = to_llm_context(found.walk).paths[0]

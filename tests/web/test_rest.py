@@ -36,7 +36,7 @@ def test_an_edited_node_is_found_by_its_new_text_and_a_deleted_one_takes_everyth
     assert isinstance(lesson["rb_id"], int)
     found = served.said("GET", "/graph/search?q=heat+wave+demand")
     assert found["seeds"][0]["id"] == first["id"]
-    assert found["paths"][0]["sentences"] == [why]
+    assert found["paths"][0]["sentences"] == [f"CLAIM of one agent session, untested, from rest: {why}"]
     changed = served.said("PATCH", f"/graph/nodes/{first['id']}", {"text": "Lemonade ran dry at the beach."})
     assert changed["update_time"] > changed["ingestion_time"]
     assert changed["reasoning_pointer_ids"] == [str(lesson["rb_id"])]
@@ -93,7 +93,9 @@ def test_memories_are_recorded_read_changed_found_and_deleted(served: Served) ->
     assert served.said("GET", f"/memories/{number}/links") == served.said("GET", f"/memories/{own}/links")
     changed = served.said("PATCH", f"/memories/{own}", {"content": "Wrap pallets.", "link_nodes": ["LN"]})
     assert (changed["content"], changed["description"]) == ("Wrap pallets.", "When pallets break.")
-    assert served.said("GET", f"/memories/{own}") == changed
+    assert served.said("GET", f"/memories/{own}")["state"] == "archived"
+    own = changed["id"]
+    assert {**served.said("GET", f"/memories/{own}"), "usage_count": 0} == {**changed, "usage_count": 0}
     assert [each["id"] for each in served.said("GET", "/memories?tag=pallets")["memories"]] == [own]
     assert [each["id"] for each in served.said("GET", "/memories?linked_to=LN")["memories"]] == [own]
     found = served.said("GET", "/memories/search?q=pallets+break&by=lesson&linked_to=LN")["memories"]

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.moment import LATEST, as_moment, bounded
-from reasoningbank.types.standing import Standing, claim_of, standing_in
+from reasoningbank.types.standing import Standing, shown_claim, standing_in
 
 Label = Literal["UserRequest", "UserPreference", "AgentAnswer", "AgentAction", "Event", "DataSource"]
 WeightBand = Literal["marginal", "weak", "weak-to-strong", "strong", "strong-to-direct", "direct"]
@@ -94,7 +94,7 @@ class Node:
     @property
     def claim(self) -> str:
         """What it is shown as that is no more than a claim; empty for what stands higher."""
-        return claim_of(self.provenance)
+        return shown_claim(self.provenance)
 
     @property
     def told(self) -> str:
@@ -156,7 +156,7 @@ class Edge:
     @property
     def claim(self) -> str:
         """What it is shown as that is no more than a claim; empty for what stands higher."""
-        return claim_of(self.provenance)
+        return shown_claim(self.provenance)
 
     @property
     def told(self) -> str:

@@ -12,7 +12,7 @@ from reasoningbank.types.graph import LABELS, Edge, Label, Node, WeightBand
 from reasoningbank.types.memory import ImportOmission, Memory
 from reasoningbank.types.moment import EARLIEST, LATEST, bounded
 from reasoningbank.types.recall import Leg
-from reasoningbank.types.standing import Standing, claim_of
+from reasoningbank.types.standing import Standing, shown_claim
 from reasoningbank.types.walk import GraphContext, WalkPath, WalkResult
 
 LESSON_LEG = "lesson"
@@ -50,7 +50,7 @@ class Lesson:
     @property
     def claim(self) -> str:
         """What it is shown as that is no more than a claim; empty for what stands higher."""
-        return claim_of(self.memory.provenance)
+        return shown_claim(self.memory.provenance)
 
     @property
     def key_lesson(self) -> str:

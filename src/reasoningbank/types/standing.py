@@ -67,6 +67,12 @@ def claim_of(provenance: Mapping[str, str]) -> str:
     return f"CLAIM of {whom}, untested"
 
 
+def shown_claim(provenance: Mapping[str, str]) -> str:
+    """Return the same with the surface that it came through, where that is known."""
+    claim, source = claim_of(provenance), " ".join(provenance.get(SOURCE, "").split())
+    return f"{claim}, from {source}" if claim and source else claim
+
+
 def rank_of(standing: Standing) -> int:
     """Return the place of a standing, 0 for a claim."""
     return STANDINGS.index(standing)
