@@ -332,8 +332,8 @@ def _head(answer: ExperienceAnswer) -> str:
 
 def _strategy_block(strategy: RelevantStrategy, fields: Json) -> str:
     head = (
-        f"Strategy that similar searches taught | id {strategy.id} | confidence {strategy.confidence:.2f} | "
-        f"similarity {strategy.similarity:.2f} | taught by {strategy.supported}"
+        f"{strategy.claim or 'Strategy'} that similar searches taught | id {strategy.id} | "
+        f"confidence {strategy.confidence:.2f} | similarity {strategy.similarity:.2f} | taught by {strategy.supported}"
     )
     return f"{head}\n{quoted(fields['title'], fields['description'], fields['content'], [])}"
 

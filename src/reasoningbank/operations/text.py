@@ -235,7 +235,8 @@ def experience_text(answer: ExperienceAnswer) -> str:
     if reasoning.message:
         lines.append(reasoning.message)
     for one in reasoning.relevant_strategies:
-        head = f"Strategy {one.id} ({one.confidence:.2f}): {one.title}"
+        said = f"{one.claim}: " if one.claim else ""
+        head = f"Strategy {one.id} ({one.confidence:.2f}): {said}{one.title}"
         lines.append("\n".join([head, *(f"  {text}" for text in (one.description, one.content) if text)]))
     return "\n\n".join(lines)
 

@@ -41,6 +41,7 @@ from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, TASK_LEG, Filter, Hit
 from reasoningbank.types.records import Job, SimilarTraces
 from reasoningbank.types.session import VERDICTS, Verdict
+from reasoningbank.types.standing import shown_claim
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -214,6 +215,8 @@ def relevant(similar: SimilarTraces) -> tuple[RelevantStrategy, ...]:
                 confidence=memory.confidence,
                 similarity=cosine,
                 supported=supported[memory_id],
+                standing=memory.standing,
+                claim=shown_claim(memory.provenance),
             ),
         )
     best = sorted(shown.values(), key=lambda one: -one.similarity * one.confidence)

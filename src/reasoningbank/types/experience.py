@@ -10,6 +10,7 @@ from typing import Literal
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.recall import Hit
 from reasoningbank.types.session import Verdict
+from reasoningbank.types.standing import Standing
 
 SearchMode = Literal["semantic", "session_recovery", "knowledge_lookup"]
 """semantic: everything; session_recovery: nothing that was made of others, newest first; knowledge_lookup: only the
@@ -78,6 +79,8 @@ class RelevantStrategy:
     Attributes:
         similarity: Cosine of this query and the nearest query it was learned from.
         supported: How many traces taught it.
+        standing: Where it comes from and what became of it.
+        claim: What it is shown as that is no more than a claim; empty for what stands higher.
     """
 
     id: str
@@ -87,6 +90,8 @@ class RelevantStrategy:
     confidence: float
     similarity: float
     supported: int
+    standing: Standing = "claim"
+    claim: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
