@@ -112,8 +112,8 @@ def test_json_prints_exactly_the_fields_of_the_mcp_answers(run: Run) -> None:
     assert listed == {"memories": [whole], "count": 1}
     assert set(done(run("stats", "--json"))) == fields(Stats)
     deleted = done(run("delete", memory_id, "--json"))
-    assert deleted == {"deleted": True, "memory_id": memory_id}
-    assert set(deleted) == {"deleted", "memory_id"}
+    said = f"Deleted {memory_id}."
+    assert deleted == {"deleted": True, "memory_id": memory_id, "kept_until": None, "message": said}
 
 
 @promise("cli:own-fields", "Commands without a tool print documented JSON fields.", source="issue, CLI")
@@ -653,7 +653,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     ]
     sessions += ["refusals", "scale"]
     curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
-    curation += ["quarantine", "quarantines", "release"]
+    curation += ["quarantine", "quarantines", "review", "release"]
     wider = ["candidates", "promotions", "demote", "share", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
     whole = ["status", "stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]

@@ -107,7 +107,7 @@ def test_the_shipped_question_is_answered_from_process_start(tmp_path: Path) -> 
     assert QUESTION in run("example", "again.json")
     run("import", told["path"])
     edges = {(edge["source"], edge["target"]): edge["text"] for edge in json.loads(shop_graph())["edges"]}
-    story = [edges[pair] for pair in pairwise(STORY)]
+    story = [f"CLAIM of an import, untested: {edges[pair]}" for pair in pairwise(STORY)]
 
     found = run("search", told["question"])
     (path,) = [part for part in re.split(r"^\d+\. ", found, flags=re.MULTILINE) if all(text in part for text in story)]
@@ -336,7 +336,7 @@ def test_lessons_are_kept_linked_found_and_erased(run: Run) -> None:
     assert (changed["content"], changed["tags"]) == (kept["key_lesson"], kept["tags"])
     bare = answer(run("update", own, "--no-tags", "--no-link-nodes", "--json"))
     assert (bare["tags"], answer(run("links", own, "--json"))["link_nodes"]) == ([], [])
-    assert answer(run("delete", own, "--yes", "--json")) == {"deleted": True, "memory_id": own}
+    assert answer(run("delete", own, "--yes", "--json"))["deleted"] is True
     assert run("links", number).exit_code == 3
 
 

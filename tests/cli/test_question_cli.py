@@ -47,7 +47,7 @@ def test_remember_stores_a_file_or_stdin_once(home: Path, finished_conversation:
     assert json.loads(graph("remember", "-", "--json", given=json.dumps(finished_conversation)).stdout)["new"] == []
     said = graph("remember", str(file)).stdout
     assert "0 entries are new" in said
-    assert "lesson 1: Set reorder points" in said
+    assert "lesson 1: CLAIM of one agent session, untested, from conversation: Set reorder points" in said
 
 
 @promise("cli:graph-remember")

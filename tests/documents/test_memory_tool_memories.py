@@ -44,7 +44,7 @@ def test_what_is_filed_is_a_memory_from_then_on(memory_tool_bank: Bank) -> None:
     assert (memory.outcome, memory.confidence, memory.state) == ("success", 0.8, "active")
     assert memory.provenance["source"] == "memory_tool"
     assert [hit.id for hit in memory_tool_bank.search("a network call fails now and then").delivered] == [memory.id]
-    memory_tool_bank.feedback(memory.id, helpful=True, rater="agent")
+    memory_tool_bank.feedback(memory.id, helpful=True)
     confidence = memory_tool_bank.get(memory.id).confidence
     run(tool, "rename", old_path=path, new_path="/memories/strategies/calls.md")
     assert memory_tool_bank.get(memory.id).confidence == confidence
@@ -65,7 +65,7 @@ def test_what_is_filed_is_a_memory_from_then_on(memory_tool_bank: Bank) -> None:
 @promise("memory-tool:memories")
 def test_memories_of_others_are_files_with_names_of_their_own(memory_tool_bank: Bank) -> None:
     first = memory_tool_bank.record(
-        title="Retry flaky calls", content="Back off.", outcome="success", description="A call fails", source="mcp"
+        title="Retry flaky calls", content="Back off.", outcome="success", description="A call fails"
     )
     second = memory_tool_bank.record(title="Retry: flaky calls!", content="Wait.", outcome="success")
     memory_tool_bank.record(title="日本", content="x", outcome="failure")

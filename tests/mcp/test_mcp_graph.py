@@ -112,7 +112,9 @@ def test_every_tool_of_the_profile_works_from_the_start_of_a_process(tmp_path: P
                 (event["id"], True),
                 ("nowhere", False),
             ]
-            assert walked["paths"][0]["sentences"] == ["The heat wave explains why demand for water doubled."]
+            assert walked["paths"][0]["sentences"] == [
+                "CLAIM of one agent session, untested, from mcp: The heat wave explains why demand for water doubled."
+            ]
             conversation = {
                 "conv_id": "c2",
                 "request": "How do we keep water in stock in a heat wave?",
@@ -228,8 +230,9 @@ def test_what_is_said_of_a_conversation_quotes_what_is_stored(tmp_path: Path) ->
             }
             answer = await client.call_tool("remember_conversation", {"conversation": conversation})
             lines = answer.content[0].text.splitlines()  # type: ignore[union-attr]
-            for text in (lesson, known):
-                assert [line for line in lines if text in line] == [f"> {text}"]
+            for text, source in ((lesson, "conversation"), (known, "mcp")):
+                claim = f"> CLAIM of one agent session, untested, from {source}: {text}"
+                assert [line for line in lines if text in line] == [claim]
 
     run(work)
 

@@ -176,6 +176,7 @@ def test_no_vote_is_left_of_what_is_in_quarantine(
     assert bank.quarantine.list() == ()
 
 
+@promise("trust:one-voice")
 @given(prior=st.floats(0.0, 1.0), positive=st.integers(0, 10**10), negative=st.integers(0, 10**10))
 @settings(max_examples=200)
 def test_the_room_against_a_belief_is_the_most_that_leaves_it_where_it_is(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.safety import injection, unicode
-from reasoningbank.safety.gate_rules import DISGUISE, Rule, Words, rules
+from reasoningbank.safety.gate_rules import DISGUISE, Rule, RuleWords, rules
 from reasoningbank.safety.injection import find_danger
 
 KNOWN = [text for group in vars(texts).values() if isinstance(group, tuple) for text in group if isinstance(text, str)]
@@ -79,7 +79,7 @@ def test_an_honest_lesson_of_a_developer_passes(text: str) -> None:
 
 @promise("attack:rules")
 def test_few_honest_sentences_open_a_rule() -> None:
-    words = Words(rules())
+    words = RuleWords(rules())
     opened = [sentence for sentence in HONEST if words.opened(words.read(sentence))]
     assert len(opened) < 0.05 * len(HONEST)
 
@@ -87,8 +87,8 @@ def test_few_honest_sentences_open_a_rule() -> None:
 PIECES = sorted({word for text in (*KNOWN, *OWN, *EXAMPLES) for word in text.split()})
 
 
-class Thorough(Words):
-    """Words of which each may wear a disguise."""
+class Thorough(RuleWords):
+    """RuleWords of which each may wear a disguise."""
 
     def read(self, text: str) -> int:
         return super().read(text) | DISGUISE

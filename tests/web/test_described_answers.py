@@ -123,7 +123,11 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         told = said("POST", "/conversations", body=TOLD)
         assert told["preferences"]
         assert told["lesson"]
-        parts = {"messages": {"role": "user"}, "nodes": {"label": "Event"}, "edges": {"source": "request"}}
+        parts = {
+            "messages": {"role": "user", "content": "Why?"},
+            "nodes": {"id": "event-1", "label": "Event", "text": "The figs were ripe."},
+            "edges": {"source": "request", "target": "answer", "text": WHY, "weight": 0.8},
+        }
         for name, part in (TOLD | {each: [parts[each]] for each in parts}).items():
             if isinstance(part, list | dict):
                 other = [part[0] | {"fig": 1}] if isinstance(part, list) else part | {"fig": 1}

@@ -694,7 +694,7 @@ SHAPES: Mapping[str, str] = {
     'context=graph.context.text|"" tokens=graph.context.tokens|0 message',
     "Recall": "memories unproven count recall_id=id embedder tokens message warnings",
     "RefusedPart": "part name reason",
-    "ReleaseReport": "released hidden kept=still_held votes",
+    "ReleaseReport": "released hidden kept=still_held",
     "ReviewItem": "*memory shown source",
     "Rendered": "as=form text",
     "Rollout": 'verdict=judgement.verdict|"unknown" probability=judgement.probability|0.5 steps=#trajectory.steps '

@@ -41,7 +41,7 @@ _SHORT = 6
 _SIGNS = ("://", "@", "www.", ".", ":")
 
 
-class Place(NamedTuple):
+class AddressPlace(NamedTuple):
     """An address in a text.
 
     Attributes:
@@ -93,7 +93,7 @@ def _pattern() -> re.Pattern[str]:
 _VERSION = re.compile(r"(?:\bversions?|\brelease|\bv\.?|[=~^<>])\s*$", re.IGNORECASE)
 
 
-def places(text: str) -> Iterator[Place]:
+def places(text: str) -> Iterator[AddressPlace]:
     """Yield the addresses in a text in plain characters, in their order."""
     if not any(sign in text for sign in _SIGNS):
         return
@@ -122,7 +122,7 @@ def places(text: str) -> Iterator[Place]:
             kind = _kind(host, path)
             if kind == "outside" and (found == "number" or _is_plain(host, match.group())):
                 kind = "plain"
-            yield Place(match.start(), end, host, kind)
+            yield AddressPlace(match.start(), end, host, kind)
 
 
 def marked(text: str) -> str:

@@ -43,7 +43,7 @@ _BITS: Mapping[Kind, int] = MappingProxyType(
 )
 
 
-class Way(NamedTuple):
+class RuleWay(NamedTuple):
     """One wording of what a rule stops.
 
     Attributes:
@@ -68,7 +68,7 @@ class Rule(NamedTuple):
     """
 
     does: str
-    ways: tuple[Way, ...]
+    ways: tuple[RuleWay, ...]
     warned: bool
     stops: tuple[str, ...]
     passes: tuple[str, ...]
@@ -94,7 +94,7 @@ def _rule(
     warned: bool = True,
 ) -> Rule:
     made = tuple(
-        Way(
+        RuleWay(
             tuple(tuple(group.split()) for group in words.split("+") if group.strip()),
             re.compile(_filled(way, parts), re.IGNORECASE | re.MULTILINE),
         )
@@ -108,7 +108,7 @@ def _filled(way: str, parts: Mapping[str, str]) -> str:
     return _PART.sub(lambda part: _filled(parts[part[1]], parts), way)
 
 
-class Words:
+class RuleWords:
     """Tell which ways the words of a text open, also those of words that wear a disguise.
 
     Args:

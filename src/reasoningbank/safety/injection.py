@@ -24,7 +24,7 @@ from itertools import islice
 from operator import or_
 
 from reasoningbank.safety.addresses import MARKS, marked, places
-from reasoningbank.safety.gate_rules import DISGUISE, OUTSIDE, Rule, Words, rules
+from reasoningbank.safety.gate_rules import DISGUISE, OUTSIDE, Rule, RuleWords, rules
 from reasoningbank.safety.unicode import apart, folded, forms, speaks
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
@@ -286,8 +286,8 @@ def _is_warned(found: re.Match[str]) -> bool:
 
 
 @cache
-def _words() -> Words:
-    return Words(rules())
+def _words() -> RuleWords:
+    return RuleWords(rules())
 
 
 def _readable(words: str) -> str:
