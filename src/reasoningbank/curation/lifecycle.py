@@ -7,7 +7,7 @@ same as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -74,7 +74,7 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
     done = _Decay([])
 
     def one(transaction: Transaction | None, page: Sequence[Idle]) -> None:
-        due: dict[str, tuple[Idle, list[Signal]]] = {}
+        due: dict[str, tuple[Sequence[Signal], Belief]] = {}
         for each in page:
             done.examined += 1
             if by_person(each.provenance) and not rules.recorded:
@@ -82,7 +82,7 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
                 continue
             signals, belief = _disuse(store.scope.project, each, rules, at)
             if signals:
-                due[each.id] = each, signals
+                due[each.id] = signals, belief
                 done.decayed.append(
                     Decayed(
                         memory_id=each.id,
@@ -92,7 +92,7 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
                         new_confidence=belief.score,
                     )
                 )
-        if transaction is not None:
+        if transaction is not None and due:
             _write(transaction, due)
 
     _paged(store, one, before=at - MONTH, below=None, dry_run=dry_run)
@@ -184,14 +184,12 @@ def _disuse(project: str, each: Idle, rules: DecayRules, at: datetime) -> tuple[
     return signals, belief
 
 
-def _write(transaction: Transaction, due: dict[str, tuple[Idle, list[Signal]]]) -> None:
-    for memory_id, (_, signals) in due.items():
-        memory = transaction.memories.get(memory_id)
-        belief = memory.belief
-        for signal in signals:
-            transaction.evidence.add_signal(signal)
-            belief = belief.with_evidence(positive=False, weight=signal.weight or 0)
-        transaction.memories.update_state(replace(memory, belief=belief))
+def _write(transaction: Transaction, due: Mapping[str, tuple[Sequence[Signal], Belief]]) -> None:
+    stored = transaction.memories.many(due)
+    transaction.evidence.add_signals([signal for signals, _ in due.values() for signal in signals])
+    transaction.memories.update_states(
+        [(stored[memory_id], replace(stored[memory_id], belief=belief)) for memory_id, (_, belief) in due.items()]
+    )
 
 
 def _paged(
