@@ -76,10 +76,11 @@ def tag_similarity(edge_tags: Collection[str], query_tags: Collection[str], *, f
     """
     if not query_tags:
         return 1.0
-    edge, query = set(edge_tags), set(query_tags)
+    edge, query = set(edge_tags), frozenset(query_tags)
     if not edge:
         return floor
-    return floor + (1.0 - floor) * len(edge & query) / len(edge | query)
+    common = len(edge & query)
+    return floor + (1.0 - floor) * common / (len(edge) + len(query) - common)
 
 
 def transfer_energy(
@@ -208,14 +209,13 @@ def _grow_memoria(tree: _MemoriaTree, surroundings: Surroundings, parameters: Wa
 
 def _candidates(tree: _MemoriaTree, way: _Way, surroundings: Surroundings, parameters: WalkParameters) -> list[Hop]:
     edges = surroundings.edges(way.node)
+    tags = frozenset(parameters.tags)
     found: list[Hop] = []
     for edge in edges:
         other = edge.target if edge.source == way.node else edge.source
         if other in tree.visited:
             continue
-        energy = transfer_energy(
-            way.activation, edge.weight, len(edges), edge.tags, parameters.tags, floor=parameters.tag_floor
-        )
+        energy = transfer_energy(way.activation, edge.weight, len(edges), edge.tags, tags, floor=parameters.tag_floor)
         if energy > parameters.min_activation:
             found.append(Hop(edge=edge, reached=other, transfer=energy, activation=energy))
     found.sort(key=lambda hop: (-hop.transfer, hop.reached, hop.edge.id))

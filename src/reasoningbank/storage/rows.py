@@ -295,6 +295,8 @@ def _unless_none(turn: _Turn | None) -> _Turn | None:
 
 
 _KEPT = 16_384
+_KEPT_MAPPINGS = 1_024
+"""Fewer, as a mapping may be long; all that one import or one session brought has the same provenance."""
 _read_json = json.JSONDecoder().raw_decode
 
 
@@ -318,7 +320,12 @@ def _mapping_text(value: Mapping[str, object], *, ascii: bool) -> str:  # noqa: 
 
 
 def _mapping(text: str) -> dict[str, object]:
-    return {} if text == "{}" else cast("dict[str, object]", _read_json(text)[0])
+    return dict(_held_mapping(text))
+
+
+@lru_cache(maxsize=_KEPT_MAPPINGS)
+def _held_mapping(text: str) -> dict[str, object]:
+    return cast("dict[str, object]", _read_json(text)[0])
 
 
 def _mapping_with_tuples(text: str) -> dict[str, object]:
