@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
@@ -25,8 +26,12 @@ _REASON_HINT = "Say it in your own words, or quote it and call it a prompt injec
 _KEY = re.compile(r"[A-Za-z][\w-]{0,63}")
 
 
+@lru_cache(maxsize=256)
 def name_danger(*names: str) -> str:
-    """Return why names look like a prompt injection, each by itself or together; empty when they do not."""
+    """Return why names look like a prompt injection, each by itself or together; empty when they do not.
+
+    The last few answers are remembered: all that a session records bears the same names.
+    """
     from reasoningbank.safety.unicode import speaks
 
     if not speaks(" ".join(names)):
