@@ -177,8 +177,7 @@ class Unit:
 
     def run(self, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
         """Return all rows of one statement of the transaction."""
-        if not sql.lstrip().startswith("SELECT"):
-            self._wrote = True
+        self._wrote = self._wrote or not sql.lstrip().startswith("SELECT")
         return self._source.run(sql, values)
 
     def run_each(self, sql: str, rows: Sequence[Row]) -> Sequence[Row]:
