@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reasoningbank.errors import BankError, MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
-from reasoningbank.memories.standing import project_side, said_in, speaker
+from reasoningbank.memories.standing import project_side, said_in, speaker, speaking_session
 from reasoningbank.safety.arguments import place_name, session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
@@ -51,7 +51,6 @@ class Context:
         reranker: What puts the best hits of a search into a better order, None when there is none.
         clock: The clock.
         chance: The source of randomness.
-        session: What searches and ratings count for when they name no session.
         storage: Where the banks of all scopes live.
         damage: Why the bank cannot be read; None when it can.
         unremembered: Why team and org could not be noted in the bank; empty when they were.
@@ -84,7 +83,7 @@ class Context:
         self.reranker = reranker
         self.clock: Clock = clock or SystemClock()
         self.chance = chance or random.Random()  # noqa: S311 - sampling, not secrecy
-        self.session = session_name(session) or new_session()
+        self._session = session_name(session) or new_session()
         self.storage = storage
         self.damage: StoreCorrupt | None = None
         self.unremembered = ""
@@ -101,6 +100,14 @@ class Context:
                 self.damage = error
         if self.wider and self._store is not None and scope.level == "project":
             self.unremembered = _remember(self._store, self.membership)
+
+    @property
+    def session(self) -> str:
+        """What counts when no session is named: that of the transport that speaks, else the bank's own.
+
+        The bank's own is shared by everybody who uses one open bank; what one transport did is not the others'.
+        """
+        return speaking_session() or self._session
 
     @property
     def place(self) -> str:

@@ -9,7 +9,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -30,12 +29,18 @@ from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_protocol, websocket_protocol
-from reasoningbank.mcp.protocol_sessions import OpenSockets, ProtocolSessions, SessionLimits, principal_in, token_name
+from reasoningbank.mcp.protocol_sessions import (
+    OpenSockets,
+    ProtocolSessions,
+    SessionLimits,
+    principal_in,
+    session_of_day,
+    token_name,
+)
 from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
-from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -348,20 +353,13 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
 class _Callers:
     """Tells from a request who sends it."""
 
-    def __init__(self) -> None:
-        self._process = new_session()
-
     def of(self, context: RequestContext) -> Caller:
         """Return the tenant of the token; the protocol's session, or one a day for clients that have none."""
         request = context.request
         if not isinstance(request, Request) or not isinstance(request.scope.get(_TENANT), str):
             raise MissingTenantError("no tenant: the request came without a token")
         named = request.headers.get(_SESSION_HEADER, "")
-        session = (
-            f"http-{hashlib.sha256(named.encode()).hexdigest()[:16]}"
-            if named
-            else f"{self._process}-{datetime.now(UTC):%Y-%m-%d}"
-        )
+        session = f"http-{hashlib.sha256(named.encode()).hexdigest()[:16]}" if named else session_of_day(request.scope)
         return Caller(
             tenant=request.scope[_TENANT],
             session=session,

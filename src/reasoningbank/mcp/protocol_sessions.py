@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.lowlevel.server import Server
@@ -37,6 +38,12 @@ def token_name(scope: Scope) -> str:
 def principal_in(scope: Scope) -> str:
     """Return who speaks in a request: the token, however many connections and sessions it has (DESIGN D16)."""
     return f"token-{hashlib.sha256(token_name(scope).encode()).hexdigest()[:24]}"
+
+
+def session_of_day(scope: Scope) -> str:
+    """Return the session of a request that is in none: one a day for each token, so that tokens share nothing."""
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    return f"http-{hashlib.sha256(f'{token_name(scope)} {day}'.encode()).hexdigest()[:16]}"
 
 
 class ProtocolSessions:

@@ -74,6 +74,11 @@ def speaker() -> str:
     return _speaker.get().principal
 
 
+def speaking_session() -> str:
+    """Return the session that the transport which speaks now is in itself; empty when it is in none."""
+    return _speaker.get().session
+
+
 def name_of(principal: str) -> str:
     """Return a principal as its own project calls it."""
     return principal.rpartition(_OF)[2]

@@ -24,7 +24,7 @@ from reasoningbank.errors import (
     StoreError,
     WorkflowBusy,
 )
-from reasoningbank.mcp.protocol_sessions import principal_in
+from reasoningbank.mcp.protocol_sessions import principal_in, session_of_day
 from reasoningbank.mcp.server import AT_ONCE
 from reasoningbank.operations.json import to_json
 from reasoningbank.types.scope import Membership
@@ -110,7 +110,7 @@ class BankThreads:
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
         with (
             belonging(membership),
-            speaking(principal_in(connection.scope)),
+            speaking(principal_in(connection.scope), session_of_day(connection.scope)),
             self._banks.use(tenant, self._banks.project(named or None), reads=reads or not makes) as bank,
         ):
             yield bank
