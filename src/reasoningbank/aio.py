@@ -252,6 +252,7 @@ class AsyncDocuments(Awaited[Documents]):
     keep = awaited(Documents.keep)
     files = awaited(Documents.files)
     change_files = awaited(Documents.change_files)
+    show_files = awaited(Documents.show_files)
 
 
 class AsyncSharing(Awaited[Sharing]):

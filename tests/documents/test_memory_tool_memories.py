@@ -313,3 +313,32 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
         assert done.stdout.startswith(f"pip install '{package}")
+
+
+@promise(
+    "memory-tool:echo",
+    "What an agent files after it has viewed a memory's file that says nearly the same is an echo of that memory: a "
+    "candidate of at most 0.6 that goes into quarantine with it. Who has viewed something else is believed.",
+    source="issue Trust 7",
+)
+@pytest.mark.parametrize("viewed", [True, False])
+def test_what_is_filed_after_it_was_viewed_is_an_echo(memory_tool_bank: Bank, viewed: bool) -> None:
+    original = memory_tool_bank.record(
+        title="Retry flaky calls", content="Back off, then retry the call.", outcome="success", session="first"
+    )
+    memory_tool_bank.record(title="Prune figs", content="Prune them in late winter.", outcome="success")
+    tool = BankMemoryTool(memory_tool_bank)
+    text = "# Retry flaky calls\n\nBack off: then retry the CALL!\n"
+    seen = "retry-flaky-calls" if viewed else "prune-figs"
+    assert "\t" in run(tool, "view", path=f"/memories/strategies/{seen}.md")
+    run(tool, "create", path="/memories/strategies/again.md", file_text=text)
+    filed = memory_tool_bank.documents.files()["strategies/again.md"]
+    (again,) = [each for each in memory_tool_bank.memories.list() if each.provenance.get("file") == "again.md"]
+    held = memory_tool_bank.quarantine.add(memory_id=original.id, reason="It is wrong.").quarantined
+    assert filed == text
+    if viewed:
+        assert (again.provenance["echo_of"], again.state, again.confidence) == (original.id, "candidate", 0.6)
+        assert {each.id for each in held} == {original.id, again.id}
+    else:
+        assert (again.state, again.confidence) == ("active", 0.8)
+        assert {each.id for each in held} == {original.id}

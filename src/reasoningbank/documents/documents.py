@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.documents.values import admitted, put, reveal_document, safe_text, vectors_of
-from reasoningbank.errors import StoreBusy
+from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.safety.arguments import checked_limit, checked_offset
 from reasoningbank.telemetry import observed
 from reasoningbank.types.document import Document, DocumentChange, FileChange, check_place
@@ -133,6 +133,32 @@ class Documents:
 
         return {path: file.text for path, file in read_files(self._context.store()).items()}
 
+    def show_files(self, read: Callable[[Mapping[str, str]], Collection[str]]) -> str:
+        """Read files, and note which memories' texts the session was shown that way (DESIGN D5).
+
+        What the session records later and says nearly the same is then an echo. It is no evidence for the memory.
+
+        Args:
+            read: Told the files, returns the paths of those whose text it shows.
+
+        Returns:
+            What could not be noted, and why; empty when everything was.
+        """
+        from reasoningbank.documents.files import read_files
+        from reasoningbank.memories.exposure import note_read
+
+        store = self._context.store()
+        files = read_files(store)
+        shown = [files[path].memory for path in read({path: file.text for path, file in files.items()})]
+        ids = [memory.id for memory in shown if memory is not None]
+        if ids:
+            try:
+                with store.transaction() as transaction:
+                    note_read(transaction, self._context.session, ids, at=self._context.clock.now())
+            except (StoreFull, StoreUnavailable, StoreBusy) as error:
+                return f"That it was shown could not be noted: {error}. {error.hint}".strip()
+        return ""
+
     def change_files(self, change: Callable[[Mapping[str, str]], FileChange]) -> FileChange:
         """Change files: all of it or, when something is refused, nothing.
 
@@ -161,6 +187,7 @@ class Documents:
                 if not wanted.touched:
                     return wanted
                 prepared = prepare(
+                    store,
                     before,
                     wanted,
                     self._context.embedder,

@@ -26,10 +26,12 @@ from reasoningbank.memories.admission import (
     why_held,
 )
 from reasoningbank.memories.admission import prepare as ready_to_admit
+from reasoningbank.memories.echoes import as_echo, note_echo
 from reasoningbank.memories.rewrites import apart, put_apart
+from reasoningbank.memories.standing import PRINCIPAL, speaker_in
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean_line, reveal
-from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.document import FOLDERS, SUFFIX, Document, DocumentChange, FileChange, outcome_of
 from reasoningbank.types.memory import EDITED, MAX_CONTENT, MAX_DESCRIPTION, MAX_TITLE, Cause, Memory, State
@@ -136,6 +138,7 @@ COLLECTION = "files"
 SOURCE = "memory_tool"
 _TAIL = 6
 _TEXT = "text"
+_REPEATS = "It says nearly the same as a memory in quarantine that this session was shown."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +199,7 @@ def read_files(store: StoreReader) -> dict[str, File]:
 
 
 def prepare(
+    store: Store,
     before: Mapping[str, File],
     wanted: FileChange,
     embedder: Embedder,
@@ -207,6 +211,7 @@ def prepare(
     """Admit and embed what a change writes.
 
     Args:
+        store: The bank.
         before: The files as they are.
         wanted: What is to become of them.
         embedder: Makes the vectors.
@@ -251,7 +256,9 @@ def prepare(
     ]
     edited = [ready for ready, other in zip(changed, own, strict=True) if other is None]
     beside = [(old, _as_file(other)) for (old, _), other in zip(pairs, own, strict=True) if other is not None]
-    made = ready_to_admit(new, embedder, origin="file")
+    made = [
+        as_echo(store, ready, session, speaker_in(session)) for ready in ready_to_admit(new, embedder, origin="file")
+    ]
     stored |= {_path(each.memory): rendered(each.memory) for each in (*edited, *made, *(new for _, new in beside))}
     return PreparedChange(
         archived=tuple(file.memory for file in gone if file.memory is not None),
@@ -292,14 +299,14 @@ def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -
             raise StoreBusy("the files are being changed by others", hint="Try again.")
         current = replace(current, provenance=without_file(current.provenance))
         stored.append(put_apart(transaction, current, ready, at=at, by=SOURCE))
-    stored += [admit(transaction, ready, at=at) for ready in prepared.made]
+    stored += [note_echo(transaction, admit(transaction, ready, at=at)) for ready in prepared.made]
     for document in prepared.erased:
         transaction.documents.delete_document(*document.place)
     for document in prepared.kept:
         put(transaction, document, {}, "")
     return replace(
         prepared.stored,
-        quarantined={_path(memory): why_held(memory) for memory in stored if memory.state == "quarantined"},
+        quarantined={_path(memory): why_held(memory) or _REPEATS for memory in stored if memory.state == "quarantined"},
     )
 
 
@@ -334,6 +341,8 @@ def _new(path: str, text: str, *, project: str, session: str, at: datetime) -> M
     if outcome is None:
         raise InvalidInput(f"no memory lies at {path[:80]!r}")
     provenance = {"source": SOURCE, "session": session, NAME: path.partition("/")[2]}
+    if speaker := speaker_in(session):
+        provenance[PRINCIPAL] = speaker
     return Memory(
         project=project,
         title=found.title,

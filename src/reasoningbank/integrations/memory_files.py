@@ -45,11 +45,13 @@ class CommandAnswer(NamedTuple):
         text: What the model is told, made of the texts as they were stored.
         change: What becomes of the files.
         failed: Whether the command was refused.
+        shown: The paths of the files whose text it shows.
     """
 
     text: Callable[[Files], str]
     change: FileChange = FileChange()
     failed: bool = False
+    shown: tuple[str, ...] = ()
 
 
 def check_command(command: object) -> None:
@@ -81,7 +83,7 @@ def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> Co
     except InvalidInput as refused:
         return _refusal(refused)
     if place in files:
-        return _numbered(path, files[place], view_range)
+        return _numbered(path, files[place], view_range)._replace(shown=(place,))
     if not _is_folder(files, place):
         return _refusal(f"The path {path} does not exist. Please provide a valid path.")
     entries = list(_entries(files, place))

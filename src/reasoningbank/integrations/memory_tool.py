@@ -50,7 +50,8 @@ class BankMemoryTool(BetaAbstractMemoryTool):
     archives the memory, so that a person can bring it back; ``rbank delete`` erases it. Any other file that is removed
     is erased. A new memory that looks like a prompt injection goes into quarantine, where neither a view nor a search
     shows it, and the answer says why. An edit, a name or any other file that does is refused, and what was there stays.
-    Reading a file is no evidence that it was of use.
+    Reading a file is no evidence that it was of use; a memory that says nearly the same as a file that was read is an
+    echo of that.
 
     Args:
         bank: Where the files are; it stays the caller's to close.
@@ -155,11 +156,18 @@ def _check(command: object) -> None:
 
 
 def _read(bank: Bank, command: Callable[[Files], CommandAnswer]) -> str:
+    """Run a command that reads; what it shows is noted, and that it could not be is said behind the answer."""
+    answers: list[tuple[CommandAnswer, Files]] = []
+
+    def read(files: Files) -> tuple[str, ...]:
+        answers.append((command(files), files))
+        return answers[-1][0].shown
+
     try:
-        files = bank.documents.files()
+        unnoted = bank.documents.show_files(read)
     except BankError as error:
         raise ToolError(f"{error} {error.hint}".strip()) from error
-    return _said(command(files), files)
+    return "\n".join(filter(None, (_said(*answers[-1]), unnoted)))
 
 
 def _changed(bank: Bank, command: Callable[[Files], CommandAnswer]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from reasoningbank.memories.standing import said_in
 from reasoningbank.storage.store import Transaction
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.records import Job
@@ -78,6 +79,20 @@ def note_search(transaction: Transaction, known: Exposure, memory_ids: Iterable[
     changed = met(known, memory_ids, "asked")
     if changed != known:
         transaction.deliveries.expose(changed)
+
+
+def note_read(transaction: Transaction, session: str, memory_ids: Iterable[str], *, at: datetime) -> None:
+    """Keep that a session has read these memories without a search, as files; those that are gone are passed over.
+
+    Args:
+        transaction: Where it is written.
+        session: As it is named there.
+        memory_ids: The memories.
+        at: When.
+    """
+    place, known = said_in(transaction, session), transaction.memories.many(tuple(memory_ids))
+    if known:
+        note_search(transaction, transaction.deliveries.exposure(place) or Exposure(session=place, at=at), known)
 
 
 def note_session(transaction: Transaction, session: str, *, succeeded: bool, rater: Rater) -> None:
