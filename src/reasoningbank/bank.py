@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.memories.states import refuse_quarantined
+from reasoningbank.memories.voices import refuse_held
 from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
@@ -719,6 +720,7 @@ class Bank:
         Raises:
             MemoryNotFound, NodeNotFound: When this tenant has no such memory, or no such node; nothing was changed.
             MemoryQuarantined: When it is in quarantine and an agent would change it; nothing was changed.
+            PolicyError: When an agent would change the state of what a person stands by, or what is confirmed.
             InvalidMemory: When the changed memory breaks a rule, is in quarantine and would leave it, or looks like a
                 prompt injection and an agent would change it; nothing was changed.
         """
@@ -733,6 +735,8 @@ class Bank:
                 old = store.memories.get(memory_id)
                 if reader == "agent":
                     refuse_quarantined(store, old, "an agent cannot change it.")
+                    if state not in {None, old.state}:
+                        refuse_held([old], "Nothing was changed.", f"rbank update ID --state {state}")
                 new = clean(
                     replace(
                         old,
@@ -780,11 +784,12 @@ class Bank:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
 
         Backups and exports made before still hold it. What an agent deletes is archived: no search finds it, a person
-        makes it active again or erases it, and after 30 days the daily upkeep erases it.
+        makes it active again or erases it, and after 30 days the daily upkeep erases it. What a person stands by, and
+        what is confirmed, only a person deletes.
 
         Args:
             memory_id: The memory.
-            reader: Who deletes it; an agent deletes no memory in quarantine.
+            reader: Who deletes it; an agent deletes no memory in quarantine, and none that a person stands by.
 
         Returns:
             Until when it can be brought back; None when it is erased.
@@ -792,6 +797,7 @@ class Bank:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent would delete it; nothing was changed.
+            PolicyError: When a person stands by it, or it is confirmed, and an agent would delete it.
         """
         with observed("delete_memory", store=self._context.place):
             store, at = self._context.owner(memory_id), self._context.clock.now()
@@ -801,6 +807,7 @@ class Bank:
                     return None
                 memory = transaction.memories.get(memory_id)
                 refuse_quarantined(transaction, memory, "an agent cannot delete it.")
+                refuse_held([memory], "Nothing was deleted.", "rbank delete ID")
                 cause = Cause(
                     at=at,
                     kind=WITHDRAWN,

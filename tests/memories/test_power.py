@@ -8,10 +8,11 @@ import pytest
 
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.errors import InvalidInput
+from reasoningbank.errors import InvalidInput, PolicyError
 from reasoningbank.memories.standing import speaking
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.consolidation import SimilarityCluster
+from reasoningbank.types.document import FileChange
 from reasoningbank.types.memory import Memory
 
 TITLE, CONTENT = "Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."
@@ -97,3 +98,36 @@ def test_a_claim_that_says_the_opposite_is_a_dispute(local_bank: Bank, content: 
     assert (first.id, first.disputed_by) == (own.id, (claim.id,))
     assert claim.id in [hit.id for hit in others]
     assert f"disputed by a claim: {claim.id}" in local_bank.briefing(QUESTION, session="task").text
+
+
+@promise(
+    "trust:take-away",
+    "No agent deletes, archives, holds back or files away what a person stands by or what is confirmed: the answer "
+    "says that a person does it, and how; nothing was changed. Of claims it may.",
+    source="issue Trust",
+)
+def test_an_agent_takes_no_true_lesson_out_of_the_proven_list(local_bank: Bank) -> None:
+    lessons = [
+        local_bank.record(title=f"Lesson {number}", content=f"Do {number} as shown.", outcome="success")
+        for number in range(50)
+    ]
+    claim = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="author")
+    with speaking(CLIENT, "agent"):
+        for lesson in lessons:
+            with pytest.raises(PolicyError, match="a person stands by it") as refused:
+                local_bank.delete(lesson.id, reader="agent")
+            assert f"rbank delete {lesson.id}" in refused.value.hint
+            with pytest.raises(PolicyError):
+                local_bank.update(lesson.id, state="archived", reader="agent")
+            with pytest.raises(PolicyError, match="Nothing was put into quarantine"):
+                local_bank.quarantine.add(memory_id=lesson.id, reason="It is wrong.", reader="agent")
+        with pytest.raises(PolicyError, match="and 49 more"):
+            local_bank.quarantine.add(source="api", reason="It is wrong.", reader="agent")
+        with pytest.raises(PolicyError, match="No file was removed"):
+            local_bank.documents.change_files(lambda files: FileChange(removed=tuple(files)))
+        moved = FileChange(moved={"strategies/lesson-1.md": "notes/gone"})
+        with pytest.raises(PolicyError, match="No file was removed"):
+            local_bank.documents.change_files(lambda _: moved)
+        local_bank.quarantine.add(memory_id=claim.id, reason="It is wrong.", reader="agent")
+    assert [local_bank.get(each.id) for each in lessons] == lessons
+    assert local_bank.get(claim.id).state == "quarantined"

@@ -310,13 +310,16 @@ def test_a_claim_is_not_merged_with_what_a_person_vouched_for(local_bank: Bank) 
 
 @promise(
     "trust:delete",
-    "What an agent deletes is archived: no search finds it, a person brings it back within 30 days, and then it is "
-    "erased; only a person erases at once.",
+    "What an agent deletes of claims and recipes is archived: no search finds it, a person brings it back "
+    "within 30 days, and then it is erased; only a person erases at once.",
     source="issue Trust",
 )
 def test_what_an_agent_deletes_can_be_brought_back_for_a_month(open_local_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_local_bank()
-    kept, gone = claimed(bank), bank.record(title="Back up", content="Take a backup first.", outcome="success")
+    kept, gone = (
+        claimed(bank),
+        bank.record(title="Back up", content="Take a backup first.", outcome="success", source="mcp", session="other"),
+    )
     for memory in (kept, gone):
         bank.delete(memory.id, reader="agent")
         assert bank.get(memory.id).state == "archived"

@@ -40,6 +40,7 @@ from reasoningbank.memories.states import (
     unquoted_reason,
     without_quarantine,
 )
+from reasoningbank.memories.voices import refuse_held
 from reasoningbank.safety.arguments import checked_limit, given_reason
 from reasoningbank.safety.text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -506,6 +507,7 @@ class Quarantines:
             InvalidInput: When nothing is selected, no reason is given, or the reason looks like a prompt injection.
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When an agent names a memory that is in quarantine already; nothing was added.
+            PolicyError: When a person stands by one of them, or it is confirmed, and an agent asks; nothing was added.
         """
         selection = QuarantineSelection(
             memory_id=memory_id,
@@ -533,6 +535,8 @@ class Quarantines:
                 if attempt == 0:
                     if memory_id is not None and reader == "agent" and not fresh:
                         self._refuse(memory_id)
+                    if reader == "agent":
+                        self._refuse_held(stores, fresh, selection)
                     report = replace(report, held=len(members) - len(fresh))
                 report = replace(report, quarantined=(*report.quarantined, *fresh.values()))
                 if reader == "agent":
@@ -717,6 +721,19 @@ class Quarantines:
                 before = without_quarantine(memory, changes).state
                 found[place] = isolated(place, memory, before, because, reader)
         return found
+
+    @staticmethod
+    def _refuse_held(
+        stores: Mapping[Scope, Store], fresh: Iterable[ScopedMemory], selection: QuarantineSelection
+    ) -> None:
+        """Tell an agent that only a person holds back what a person stands by; raise PolicyError."""
+        memories = (stores[place.scope].memories.get(place.id) for place in fresh)
+        named = "rbank quarantine --memory ID --reason WHY"
+        refuse_held(
+            memories,
+            "Nothing was put into quarantine.",
+            named if selection.memory_id is not None else "rbank quarantine --help",
+        )
 
     def _refuse(self, memory_id: str) -> None:
         """Tell an agent that a memory is in quarantine already; raise MemoryQuarantined."""

@@ -29,6 +29,7 @@ from reasoningbank.memories.admission import prepare as ready_to_admit
 from reasoningbank.memories.echoes import as_echo, note_echo
 from reasoningbank.memories.rewrites import apart, put_apart
 from reasoningbank.memories.standing import PRINCIPAL, speaker_in
+from reasoningbank.memories.voices import refuse_held
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.text import clean_line, reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -222,8 +223,13 @@ def prepare(
     Raises:
         InvalidInput: When a file cannot be stored, or its name looks like a prompt injection.
         InvalidMemory: When a memory's new text looks like a prompt injection; the memory stays as it was.
+        PolicyError: When the file of a memory would go that a person stands by, or that is confirmed.
     """
     gone = [before[path] for path in wanted.removed]
+    taken = [file.memory for file in gone if file.memory is not None]
+    away = [before[old].memory for old, new in wanted.moved.items() if outcome_of(new) is None]
+    taken += [memory for memory in away if memory is not None]
+    refuse_held(taken, "No file was removed.", "rbank delete ID")
     changes, new = list[tuple[Memory, Memory]](), list[Memory]()
     kept, erased = list[Document](), list[Document]()
     texts = {path: (text, before.get(path)) for path, text in wanted.writes.items()}

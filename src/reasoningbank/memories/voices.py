@@ -20,9 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reasoningbank.memories.standing import independent, side_of
+from reasoningbank.errors import PolicyError
+from reasoningbank.memories.standing import independent, name_of, side_of
+from reasoningbank.storage.store import StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import HEARD, SILENCED, Memory
+from reasoningbank.types.quarantine import QuarantineSelection
 from reasoningbank.types.records import Given, Voices
 from reasoningbank.types.signal import SIGNAL_TYPES, Signal
 
@@ -66,6 +69,57 @@ def room_for(memory: Memory, signal: Signal, known: Voices, voice: int) -> int:
 def is_held(memory: Memory) -> bool:
     """Return whether one principal alone does not take the memory out of the proven list."""
     return memory.standing in _HELD
+
+
+def is_silenced(reader: StoreReader, session: str) -> bool:
+    """Return whether a person's quarantine of a session, or of its client, keeps what it says from counting now.
+
+    What is in such a quarantine is in the log of state changes under a name that follows from what it selects. One that
+    selects by more than session and client names what had been said until then alone.
+
+    Args:
+        reader: Where it is said.
+        session: As it is named there.
+    """
+    principal = name_of(reader.evidence.principal_of(session)) or session
+    selections = (
+        QuarantineSelection(session=session),
+        QuarantineSelection(principal=principal),
+        QuarantineSelection(session=session, principal=principal),
+    )
+    for name in (each.quarantine_id(cascade=cascade) for each in selections for cascade in (True, False)):
+        silent: set[str] = set()
+        for change in reader.memories.changes(reference=name):
+            if change.kind == SILENCED:
+                silent.add(change.memory_id)
+            elif change.kind == HEARD:
+                silent.discard(change.memory_id)
+        if silent:
+            return True
+    return False
+
+
+def refuse_held(memories: Iterable[Memory], therefore: str, command: str) -> None:
+    """Refuse that an agent takes away what a person stands by or what is confirmed; anything else passes.
+
+    Args:
+        memories: What would be taken away.
+        therefore: What does not happen, for the message.
+        command: What a person runs instead; ``ID`` in it is the memory's.
+
+    Raises:
+        PolicyError: When one of them stands higher than a claim or a recipe.
+    """
+    kept = [memory for memory in memories if is_held(memory)]
+    if not kept:
+        return
+    first = kept[0]
+    why = "a person stands by it" if first.standing == "vouched" else "it is confirmed"
+    more = f" (and {len(kept) - 1} more like it)" if len(kept) > 1 else ""
+    raise PolicyError(
+        f"memory {first.id[:80]!r}{more} is not an agent's to take away: {why}. {therefore}",
+        hint=f"A person does it with `{command.replace('ID', first.id)}`. Where it misled you, rate it as unhelpful.",
+    )
 
 
 def _room_against(memory: Memory, signal: Signal, said: Sequence[Signal | Given], known: Voices, otherwise: int) -> int:

@@ -128,7 +128,7 @@ def delete_memory(bank: Bank, memory_id: str, *, reader: Reader = "human") -> De
     Args:
         bank: The bank.
         memory_id: The memory.
-        reader: Who deletes it; an agent deletes no memory in quarantine.
+        reader: Who deletes it; an agent deletes no memory in quarantine, and none that a person stands by.
     """
     return DeletedMemory(memory_id=memory_id, kept_until=bank.delete(memory_id, reader=reader))
 
