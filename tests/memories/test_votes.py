@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -174,6 +175,47 @@ def test_no_vote_is_left_of_what_is_in_quarantine(
     assert {each: bank.get(each).belief for each in voted} == {key: each.belief for key, each in voted.items()}
     assert bank.admin.check().problems == ()
     assert bank.quarantine.list() == ()
+
+
+@promise(
+    "trust:later-votes",
+    "What agents say in a session or through a client that a person holds in quarantine does not count from then on, "
+    "and the answer says so; after the release they have their voice again. A quarantine that an agent asked for "
+    "silences nobody.",
+    source="issue Trust",
+)
+@pytest.mark.parametrize("by", ["principal", "session"])
+def test_later_votes_of_what_is_in_quarantine_do_not_count(local_bank: Bank, by: str) -> None:
+    lesson = recorded(local_bank)
+    with speaking(CLIENTS[0]):
+        recorded(local_bank, source="mcp", session="name")
+
+    def said() -> tuple[bool, bool]:
+        with speaking(CLIENTS[0]):
+            rating = local_bank.feedback(lesson.id, helpful=False, session="name", rater="agent")
+            return rating.counted, local_bank.outcome(
+                lesson.id, succeeded=False, session="name", rater="agent"
+            ).recorded
+
+    chosen: dict[str, Any] = {"principal": CLIENTS[0]} if by == "principal" else {"session": "name"}
+    report = local_bank.quarantine.add(**chosen, reason="It lies.")
+    assert (report.votes, said(), local_bank.get(lesson.id).belief) == (0, (False, False), lesson.belief)
+    with speaking(CLIENTS[1]):
+        assert local_bank.feedback(lesson.id, helpful=False, session="other", rater="agent").counted
+    local_bank.quarantine.release(quarantine_id=report.id)
+    assert local_bank.quarantine.list() == ()
+    assert said() == (True, True)
+    assert local_bank.admin.check().problems == ()
+
+
+@promise("trust:later-votes")
+def test_an_agents_quarantine_silences_nobody(local_bank: Bank) -> None:
+    lesson = recorded(local_bank)
+    recorded(local_bank, source="mcp", session="name")
+    with speaking(CLIENTS[1]):
+        local_bank.quarantine.add(session="name", reason="It lies.", reader="agent")
+    with speaking(CLIENTS[0]):
+        assert local_bank.feedback(lesson.id, helpful=False, session="name", rater="agent").counted
 
 
 @promise("trust:one-voice")

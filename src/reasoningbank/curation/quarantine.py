@@ -560,7 +560,8 @@ class Quarantines:
         for store in stores.values():
             if places := voices_in(store, selection, chosen, self._context.scope):
                 with store.transaction() as transaction:
-                    count += silence(transaction, places, cause)
+                    beside = next((place.id for place in chosen if place.scope == store.scope), "")
+                    count += silence(transaction, places, cause, beside=beside)
         return count
 
     def release(

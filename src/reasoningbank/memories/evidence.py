@@ -31,7 +31,7 @@ from datetime import datetime, timedelta
 
 from reasoningbank.memories.standing import independent, settled, voices_of
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.memories.voices import is_held, is_limited, room_for
+from reasoningbank.memories.voices import is_held, is_limited, is_silenced, room_for
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
@@ -245,6 +245,9 @@ def _combined(first: SignalAggregate, second: SignalAggregate, sign: int) -> Sig
     )
 
 
+_SILENCED = "Not counted: what this session or its client says does not count while a person holds it in quarantine."
+
+
 def rate(
     transaction: Transaction, memory_id: str, *, helpful: bool, session: str, rater: Rater, at: datetime
 ) -> Rating:
@@ -261,6 +264,15 @@ def rate(
         refuse_quarantined(transaction, memory, "an agent's rating of it does not count.")
     weights = transaction.evidence.weights()
     signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
+    if rater == "agent" and session and is_silenced(transaction, session):
+        return Rating(
+            memory_id=memory_id,
+            helpful=helpful,
+            previous_confidence=memory.confidence,
+            new_confidence=memory.confidence,
+            counted=False,
+            message=_SILENCED,
+        )
     wanted = signal.weight
     (signal,) = granted(transaction, weights, [(memory, signal)])
     predictions = _uncredited_predictions(transaction, memory_id, at)
@@ -317,6 +329,8 @@ def report_outcome(
     memory = transaction.memories.get(memory_id)
     if rater == "agent":
         refuse_quarantined(transaction, memory, "an agent's outcome does not count for it.")
+    if rater == "agent" and session and is_silenced(transaction, session):
+        return _unchanged(memory, succeeded, _SILENCED)
     weights = transaction.evidence.weights()
     signal = _signal(memory, "outcome", succeeded, session, rater, at, weights)
     wanted = (signal.weight or 0) // shared_by
@@ -441,7 +455,7 @@ def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, sessio
     if memory.state == "quarantined":
         return
     known = transaction.evidence.given(memory_id, "usage", session)
-    if used == (known is not None):
+    if used == (known is not None) or (used and is_silenced(transaction, session)):
         return
     if known is not None:
         if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):

@@ -39,6 +39,8 @@ def _event(change: StateChange) -> str:
         word = "Held also in quarantine" if change.before == change.after else f"From {change.before} into quarantine"
         return f"{word} {place}{made}"
     if change.kind == SILENCED:
+        if not change.votes:
+            return f"What the agents' sessions of a quarantine say stopped to count: {place}"
         return f"What its agents' sessions said {len(change.votes)} times stopped to count: {place}"
     if change.kind == HEARD:
         return f"What was said there counts again: {place} was released"

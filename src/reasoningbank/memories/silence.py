@@ -28,13 +28,16 @@ _UNKNOWN = "1970-01-01T00:00:00+00:00"
 """The time of a vote that was rolled up."""
 
 
-def silence(transaction: Transaction, sessions: Collection[str], cause: Cause) -> int:
+def silence(transaction: Transaction, sessions: Collection[str], cause: Cause, *, beside: str = "") -> int:
     """Take what agents said in these sessions out of what counts; return how many votes.
+
+    What they say from then on is not stored (``voices.is_silenced``), until the quarantine is released.
 
     Args:
         transaction: Where it is written.
         sessions: The sessions, as they are named there.
         cause: Who, when and why; its reference is the quarantine.
+        beside: A memory of the quarantine, in whose log it stands when nothing was said yet; empty when there is none.
     """
     signals, rolled = transaction.evidence.said_in(sessions)
     votes: dict[str, list[SilencedVote]] = defaultdict(list)
@@ -52,6 +55,9 @@ def silence(transaction: Transaction, sessions: Collection[str], cause: Cause) -
         for vote in taken:
             belief = belief.without_evidence(positive=vote.positive, weight=vote.weight)
         _store(transaction, memory, belief, replace(cause, kind=SILENCED, votes=tuple(taken)), taken, -1)
+    if beside and not votes and not silenced(transaction, cause.reference):
+        memory = transaction.memories.get(beside)
+        transaction.memories.note(change_of(memory, memory, replace(cause, kind=SILENCED)))
     return sum(map(len, votes.values()))
 
 
@@ -61,6 +67,9 @@ def hear(transaction: Transaction, cause: Cause) -> int:
     for change in silenced(transaction, cause.reference):
         memory = existing(transaction, change.memory_id)
         if memory is None:
+            continue
+        if not change.votes:
+            transaction.memories.note(change_of(memory, memory, replace(cause, kind=HEARD)))
             continue
         belief, given = memory.belief, list[SilencedVote]()
         for vote in change.votes:
