@@ -232,12 +232,17 @@ class Context:
             raise
 
     def roll_up(self) -> int:
-        """Move signals older than thirty days into counts; return how many. No confidence changes."""
+        """Move signals older than thirty days into counts; return how many. No confidence changes.
+
+        How what each source recorded has turned out is counted anew.
+        """
         from reasoningbank.memories.evidence import roll_up
+        from reasoningbank.memories.source_trust import learn_sources
 
         now = self.clock.now()
         with self.store().transaction() as transaction:
             moved = roll_up(transaction, now)
+            learn_sources(transaction)
             job = Job(kind=ROLL_UP, key="daily", due=now + _ROLL_UP_EVERY)
             transaction.jobs.finish(job)
             transaction.jobs.enqueue(job)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from reasoningbank.memories.admission import check_model, has_space
+from reasoningbank.memories.source_trust import by_trust
 from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
@@ -185,6 +186,7 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     found, lists = _looked(store, model_id, question, vector, wanted)
     if any(map(_is_flooded, lists)):
         found, lists = _looked(store, model_id, question, vector, wanted, least=FLOODED)
+    lists = [by_trust(hits, candidates.sources) for candidates, hits in zip(found, lists, strict=True)]
     vectors = {
         hit.id: candidates.vectors[hit.id]
         for candidates, hits in zip(found, lists, strict=True)

@@ -230,6 +230,16 @@ class EvidenceTables:
         )
         return [signal_from(self._source.project, row) for row in rows]
 
+    def outcomes(self) -> Sequence[tuple[Mapping[str, str], int, int]]:
+        """Return of each memory with outcomes that weigh something its provenance, its successes and its failures."""
+        rows = self._source.run(
+            "SELECT m.provenance, sum(CASE WHEN c.positive = 1 THEN 1 ELSE 0 END), "
+            "sum(CASE WHEN c.positive = 1 THEN 0 ELSE 1 END) FROM counted AS c JOIN memories AS m ON m.key = c.key "
+            "WHERE c.type = 'outcome' AND c.weight > 0 GROUP BY m.key, m.provenance"
+        )
+        with decoding("the provenance of a memory"):
+            return [(json.loads(cast(str, row[0])), cast(int, row[1]), cast(int, row[2])) for row in rows]
+
     def signals_of(self, memory_ids: Collection[str]) -> Mapping[str, Sequence[Signal]]:
         """Return the individual signals of those of these memories that have any, oldest first."""
         found: dict[str, list[Signal]] = {}

@@ -20,7 +20,7 @@ from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import StateChange
 from reasoningbank.types.moment import bounded
 from reasoningbank.types.recall import VECTOR_LEGS
-from reasoningbank.types.records import WordsWorth
+from reasoningbank.types.records import SourceOutcomes, WordsWorth
 from reasoningbank.types.session import Judgement, Origin, Refusal, Trajectory
 from reasoningbank.types.signal import ProjectWeights
 from reasoningbank.types.uplift import Exposure
@@ -362,6 +362,18 @@ def words_worth_from(text: Value) -> WordsWorth:
     with decoding("what words are worth in the bank"):
         factor, model_id, memories = json.loads(cast(str, text))
         return WordsWorth(factor=float(factor), model_id=str(model_id), memories=int(memories))
+
+
+SOURCE_OUTCOMES = "source outcomes"
+"""Under this name ``meta`` holds how what each source recorded has turned out: successes and failures by source."""
+
+
+def source_outcomes_from(text: Value) -> SourceOutcomes:
+    """Return how what each source recorded has turned out by the entry of ``meta``; nothing when there is none."""
+    if text is None:
+        return {}
+    with decoding("how what each source recorded has turned out"):
+        return {str(name): (int(good), int(bad)) for name, (good, bad) in json.loads(cast(str, text)).items()}
 
 
 _COMPRESSION = 3

@@ -177,6 +177,7 @@ class SearchState:
             dense=self._completed(places, scans, names),
             lexical=self._matches(ranking, hits, [names[number] for number in named]),
             words_worth=self._view.words_worth,
+            sources=self._view.sources,
             model_id=self._view.model_id,
             vectors=self._taken(CONTENT_LEG, places, names),
         )

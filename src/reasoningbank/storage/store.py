@@ -22,12 +22,12 @@ from reasoningbank.storage.evidence_tables import EvidenceTables
 from reasoningbank.storage.graph_tables import GraphTables, GraphText, Pointer
 from reasoningbank.storage.job_tables import JobTables
 from reasoningbank.storage.memory_tables import MemoryTables
-from reasoningbank.storage.rows import WORDS_WORTH, decoding, words_worth_from
+from reasoningbank.storage.rows import SOURCE_OUTCOMES, WORDS_WORTH, decoding, words_worth_from
 from reasoningbank.storage.session_tables import SessionTables
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Run, Salvage, StoreReport, WordsWorth
+from reasoningbank.types.records import Run, Salvage, SourceOutcomes, StoreReport, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
 from reasoningbank.types.signal import replay
 
@@ -180,6 +180,10 @@ class Transaction(StoreReader):
     def set_words_worth(self, worth: WordsWorth) -> None:
         """Replace what the bank has learned that words are worth in it."""
         self._unit.put_meta(WORDS_WORTH, json.dumps([worth.factor, worth.model_id, worth.memories]))
+
+    def set_source_outcomes(self, outcomes: SourceOutcomes) -> None:
+        """Replace how what each source recorded has turned out."""
+        self._unit.put_meta(SOURCE_OUTCOMES, json.dumps(outcomes))
 
 
 class Store(StoreReader):

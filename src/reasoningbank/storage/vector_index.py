@@ -8,7 +8,7 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, cast
 
@@ -19,6 +19,7 @@ from reasoningbank.errors import ModelMismatch, StoreCorrupt
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.rows import (
     LEGS_PER_KEY,
+    SOURCE_OUTCOMES,
     WEIGHTS,
     WORDS_WORTH,
     Row,
@@ -26,6 +27,7 @@ from reasoningbank.storage.rows import (
     checksum,
     current_weights,
     decoding,
+    source_outcomes_from,
     vector_id,
     words_worth_from,
 )
@@ -39,7 +41,7 @@ from reasoningbank.storage.unit import BankStanding
 from reasoningbank.storage.vector_file import Header, Snapshot
 from reasoningbank.storage.vector_search import SNAPSHOT_MIN_ROWS, Columns, LegMatrix, LegView, Names
 from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
-from reasoningbank.types.records import WordsWorth
+from reasoningbank.types.records import SourceOutcomes, WordsWorth
 
 _BATCH = 4_096
 _FACT, _COLUMNS, _VECTOR = range(3)
@@ -75,6 +77,7 @@ class _State:
         facts: All that its ``meta`` table holds.
         gone: The keys of memories that were deleted since the last state.
         words_worth: What words are worth in the bank.
+        sources: How what each source recorded has turned out.
         standing: What a writer that has seen no later change begins with; None before the first state.
     """
 
@@ -85,6 +88,7 @@ class _State:
     gone: Sequence[int]
     words_worth: WordsWorth
     standing: BankStanding | None
+    sources: SourceOutcomes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,7 @@ class View:
         legs: The dense legs.
         names: The id at each place.
         words_worth: What words are worth in the bank.
+        sources: How what each source recorded has turned out.
         model_id: The vector space; empty when there are no vectors.
         standing: What a writer begins with in this state; None when the state was seen before.
     """
@@ -114,6 +119,7 @@ class View:
     legs: Mapping[str, LegView]
     names: Names
     words_worth: WordsWorth
+    sources: SourceOutcomes
     model_id: str
     standing: BankStanding | None
 
@@ -211,6 +217,7 @@ class DenseIndex:
                 legs=self._views,
                 names=self._columns.names,
                 words_worth=self._state.words_worth,
+                sources=self._state.sources,
                 model_id="" if model is None else model[0],
                 standing=None if again else self._state.standing,
             )
@@ -426,6 +433,7 @@ def _state(project: str, rows: Sequence[Row]) -> _State:
         facts=values,
         gone=[cast(int, row[1]) for row in rows if row[0] is None],
         words_worth=words_worth_from(values.get(WORDS_WORTH)),
+        sources=source_outcomes_from(values.get(SOURCE_OUTCOMES)),
         standing=BankStanding(
             schema=int(values["standing"]),
             change=int(values["change"]),

@@ -135,6 +135,10 @@ class WordsWorth:
     memories: int = 0
 
 
+SourceOutcomes = Mapping[str, tuple[int, int]]
+"""How often what a source recorded was followed by success and by failure, by the source's name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Hold what the legs brought from one pool.
@@ -145,6 +149,7 @@ class Candidates:
         vectors: The vectors in the content leg of all candidates that have one there.
         words_worth: What words are worth in the bank.
         model_id: The vector space of the vectors; empty when it is not known.
+        sources: How what each source recorded has turned out.
     """
 
     dense: Mapping[str, Mapping[str, float]]
@@ -152,6 +157,7 @@ class Candidates:
     words_worth: WordsWorth = field(default=WordsWorth(), compare=False)
     model_id: str = field(default="", compare=False)
     vectors: Mapping[str, Vector] = field(default_factory=dict, compare=False)
+    sources: SourceOutcomes = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
