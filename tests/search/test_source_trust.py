@@ -6,6 +6,7 @@ import pytest
 
 from promises import promise
 from reasoningbank.bank import Bank
+from reasoningbank.memories import source_trust
 from reasoningbank.memories.source_trust import MOST, factor_of
 from reasoningbank.memories.standing import speaking
 from reasoningbank.types.memory import Memory
@@ -41,7 +42,8 @@ def found(bank: Bank) -> list[tuple[str, float, float]]:
     source="issue Trust 9; DESIGN D16",
 )
 @pytest.mark.parametrize("bad", SURFACES)
-def test_claims_of_a_source_that_failed_come_later(local_bank: Bank, bad: str) -> None:
+def test_claims_of_a_source_that_failed_come_later(local_bank: Bank, monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
+    monkeypatch.setattr(source_trust, "MOST", 1.5)  # two texts of different words never answer exactly as well
     for number, title in enumerate(OTHERS):
         surface = SURFACES[number % 2]
         tried(local_bank, claim(local_bank, surface, title), succeeded=surface != bad)
@@ -78,6 +80,6 @@ def test_few_outcomes_say_little_and_many_are_bounded() -> None:
     assert factor_of(provenance, {}) == factor_of(provenance, usual) == 1.0
     factors = [factor_of(provenance, {**usual, "surface mcp": (0, bad)}) for bad in (1, 2, 20, 1000)]
     assert factors == sorted(factors, reverse=True)
-    assert 0.9 < factors[0] < 1.0
-    assert 1.0 / MOST <= factors[-1] < 0.7
-    assert 1.45 < factor_of(provenance, {**usual, "surface mcp": (1000, 0)}) <= MOST
+    assert 0.98 < factors[0] < 1.0
+    assert 1.0 / MOST <= factors[-1] < 0.93
+    assert 1.08 < factor_of(provenance, {**usual, "surface mcp": (1000, 0)}) <= MOST
