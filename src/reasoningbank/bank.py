@@ -770,12 +770,11 @@ class Bank:
 
     def _apart(self, old: Memory, ready: Ready) -> Ready | None:
         """Return the memory of its own that an agent's change becomes; None when it changes the memory."""
-        from reasoningbank.memories.admission import AGENT_SOURCES
         from reasoningbank.memories.rewrites import apart
-        from reasoningbank.memories.standing import PRINCIPAL, speaker
+        from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through
 
         spoken = speaker()
-        said = {"source": spoken if spoken in AGENT_SOURCES else "mcp", "session": self._context.session}
+        said = {"source": spoken_through(), "session": self._context.session}
         said |= {PRINCIPAL: spoken} if spoken else {}
         (own,) = apart([(old, ready)], self._context.embedder, origin="agent", said=said)
         return own

@@ -76,7 +76,7 @@ def test_an_agents_change_is_stored_beside_what_a_person_recorded(local_bank: Ba
     own = local_bank.record(title=TITLE, content=CONTENT, outcome="success")
     claim = local_bank.update(own.id, reader="agent", **change)
     assert claim.id != own.id
-    assert (claim.standing, claim.provenance["instead_of"]) == ("claim", own.id)
+    assert (claim.standing, claim.provenance["version_of"]) == ("claim", own.id)
     assert local_bank.get(own.id) == own
     assert own.confidence >= MIN_CONFIDENCE
     assert local_bank.search(QUESTION, session="later").memories[0].id == own.id

@@ -72,5 +72,5 @@ def as_client(session: str) -> Iterator[None]:
     from reasoningbank.memories.standing import speaking
     from reasoningbank.settings import load_settings
 
-    with speaking(principal_of(load_settings().home), session):
+    with speaking(principal_of(load_settings().home), session, "agent"):
         yield

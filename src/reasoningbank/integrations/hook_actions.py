@@ -153,7 +153,7 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
     if bank is None:
         return
     with bank:
-        with speaking(speaker, payload.session[:MOST_OF_A_SESSION]):
+        with speaking(speaker, payload.session[:MOST_OF_A_SESSION], "agent"):
             transcript = _keep_in(bank, event, payload, transcript)
         watched = None
         if client is not None and event == "Stop":
@@ -287,7 +287,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     bank = open_bank(payload, place, make=False)
     if bank is None:
         return ""
-    with speaking(principal_of(settings.home), session), bank:
+    with speaking(principal_of(settings.home), session, "agent"), bank:
         if (
             task
             and event in {"PostToolUse", "PostToolUseFailure"}

@@ -29,7 +29,7 @@ from typing import Literal, TypeVar
 
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
 from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.memories.standing import PRINCIPAL, speaker
+from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through
 from reasoningbank.memories.states import HELD, WITHHELD, set_aside
 from reasoningbank.memories.words import analyse
 from reasoningbank.safety.arguments import brought_entries, name_danger
@@ -490,7 +490,7 @@ def entry_of(session: str, origin: EnteredBy | None = None, **more: str) -> Mapp
     """
     spoken = speaker()
     by = origin or ("agent" if spoken else "person")
-    source = {SOURCE: spoken if spoken in AGENT_SOURCES else "mcp"} if by == "agent" else {}
+    source = {SOURCE: spoken_through()} if by == "agent" else {}
     return {ENTERED: by, **source, SESSION: spoken or session, **more}
 
 

@@ -35,10 +35,12 @@ class Transport(NamedTuple):
     Attributes:
         principal: The transport; empty for a person, and for a program that opens a bank itself.
         session: The session that the transport itself is in; every other name is one that a caller gave.
+        surface: What it speaks: ``mcp``, ``rest``, or ``agent`` for commands and hooks.
     """
 
     principal: str = ""
     session: str = ""
+    surface: str = "mcp"
 
 
 _NOBODY = Transport()
@@ -46,14 +48,15 @@ _speaker: ContextVar[Transport] = ContextVar("speaker", default=_NOBODY)
 
 
 @contextmanager
-def speaking(principal: str, session: str = "") -> Iterator[None]:
+def speaking(principal: str, session: str = "", surface: str = "mcp") -> Iterator[None]:
     """Let what is done in the block count as done by a transport, whatever session the caller names (DESIGN D16).
 
     Args:
         principal: The transport.
         session: The session that it is in, as far as the transport itself says so.
+        surface: What it speaks.
     """
-    token = _speaker.set(Transport(principal, session))
+    token = _speaker.set(Transport(principal, session, surface))
     try:
         yield
     finally:
@@ -72,6 +75,11 @@ def side_of(principal: str) -> str:
 def speaker() -> str:
     """Return the transport through which an agent speaks now; empty for a person and a program of theirs."""
     return _speaker.get().principal
+
+
+def spoken_through() -> str:
+    """Return the surface through which an agent speaks now."""
+    return _speaker.get().surface
 
 
 def speaking_session() -> str:

@@ -110,7 +110,7 @@ class BankThreads:
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
         with (
             belonging(membership),
-            speaking(principal_in(connection.scope), session_of_day(connection.scope)),
+            speaking(principal_in(connection.scope), session_of_day(connection.scope), "rest"),
             self._banks.use(tenant, self._banks.project(named or None), reads=reads or not makes) as bank,
         ):
             yield bank
