@@ -123,7 +123,7 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         told = said("POST", "/conversations", body=TOLD)
         assert told["preferences"]
         assert told["lesson"]
-        parts = {
+        parts: dict[str, dict[str, Any]] = {
             "messages": {"role": "user", "content": "Why?"},
             "nodes": {"id": "event-1", "label": "Event", "text": "The figs were ripe."},
             "edges": {"source": "request", "target": "answer", "text": WHY, "weight": 0.8},
