@@ -62,53 +62,65 @@ def _nulls(used: int) -> str:
     return ", ".join(["NULL"] * (_WIDTH - used))
 
 
-def _look() -> str:
-    """Return the query for what the bank says of itself, then columns, then vectors that have changed, then LAST.
+CHANGED_COLUMNS_SQL = _changed_since(
+    "change",
+    f"{_COLUMNS}, d.sz",
+    "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > since.change",
+)
+CHANGED_VECTORS_SQL = _changed_since(
+    "least",
+    f"m.key, NULL, v.id, v.vector, v.checksum, {_nulls(5)}",
+    "CROSS JOIN vectors AS v ON m.indexed > since.least AND v.id BETWEEN ?2 * m.key AND ?2 * m.key + ?3 "
+    f"AND m.indexed > CASE v.id - ?2 * m.key {' '.join(f'WHEN {leg} THEN leg{leg}' for leg in _LEGS)} END",
+)
 
-    The parts have no common order, so SQLite gives one after another, and makes none before it is asked for its rows:
-    who sees at the first row that nothing has changed reads no further.
+
+def since_sql(held: str, facts: str) -> str:
+    """Return the tables up to ``since``, whose one row says up to which changes the bank is known (see LOOK_SQL).
+
+    Args:
+        held: The table ``w`` of the elements of the list ?5, in the column ``value``.
+        facts: The table ``f`` of what such an element says of ``meta``, in the columns ``key`` and ``value``.
     """
-    columns = _changed_since(
-        "change",
-        f"{_COLUMNS}, d.sz",
-        "LEFT JOIN memory_text_docsize AS d ON d.id = m.key AND m.indexed > since.change",
-    )
     starts = {leg: f"coalesce((SELECT max(h.change) FROM held AS h WHERE leg = {leg}), k.change)" for leg in _LEGS}  # noqa: S608
-    start = " ".join(f"WHEN {leg} THEN leg{leg}" for leg in _LEGS)
-    vectors = _changed_since(
-        "least",
-        f"m.key, NULL, v.id, v.vector, v.checksum, {_nulls(5)}",
-        "CROSS JOIN vectors AS v ON m.indexed > since.least AND v.id BETWEEN ?2 * m.key AND ?2 * m.key + ?3 "
-        f"AND m.indexed > CASE v.id - ?2 * m.key {start} END",
-    )
     # With MATERIALIZED SQLite would prepare the statement anew each time, which takes a millisecond.
     return f"""
 WITH known AS (
-    SELECT iif(?1 BETWEEN 0 AND (SELECT value FROM counters WHERE name = 'change')
+    SELECT CASE WHEN ?1 BETWEEN 0 AND (SELECT value FROM counters WHERE name = 'change')
         AND (SELECT value FROM meta WHERE name = 'bank') || ' '
-        || coalesce((SELECT value FROM meta WHERE name = 'space'), '') = ?4, ?1, -1) AS change
+        || coalesce((SELECT value FROM meta WHERE name = 'space'), '') = ?4 THEN ?1 ELSE -1 END AS change
 ), held AS (
-    SELECT w.value ->> 0 AS leg, w.value ->> 1 AS change FROM json_each(?5) AS w WHERE NOT EXISTS (
-        SELECT 1 FROM json_each(w.value, '$[2]') AS f
-        WHERE coalesce((SELECT value FROM meta WHERE name = f.key), '') <> f.value
+    SELECT CAST(w.value ->> 0 AS INTEGER) AS leg, CAST(w.value ->> 1 AS INTEGER) AS change FROM {held}
+    WHERE NOT EXISTS (
+        SELECT 1 FROM {facts} WHERE coalesce((SELECT value FROM meta WHERE name = f.key), '') <> f.value
     )
 ), legs AS (
     SELECT change, {", ".join(f"{each} AS leg{leg}" for leg, each in starts.items())} FROM known AS k
 ), leasts AS (
-    SELECT *, CASE ?3 {" ".join(f"WHEN {last} THEN min({_upto(last)})" for last in _LEGS[1:])} END AS least FROM legs
+    SELECT *, CASE ?3 {" ".join(f"WHEN {last} THEN least({_upto(last)})" for last in _LEGS[1:])} END AS least FROM legs
 ), since AS (
     SELECT *, {_KNOWN.format("l.change")} AS change_key, {_KNOWN.format("l.least")} AS least_key FROM leasts AS l
 )
-{_FACTS.format(_nulls(3), _nulls(3 + _COUNT_OF_WEIGHTS), WEIGHT_COLUMNS)}
-UNION ALL SELECT * FROM ({columns})
-UNION ALL SELECT * FROM ({vectors})
-UNION ALL SELECT {LAST}, NULL, NULL, {_nulls(3)}
 """  # noqa: S608 - constant columns
 
 
 def _upto(last: int) -> str:
     """Return the columns of the changes of the legs up to that one."""
     return ", ".join(f"leg{leg}" for leg in _LEGS if leg <= last)
+
+
+def _look() -> str:
+    """Return the query for what the bank says of itself, then columns, then vectors that have changed, then LAST.
+
+    The parts have no common order, so SQLite gives one after another, and makes none before it is asked for its rows:
+    who sees at the first row that nothing has changed reads no further.
+    """
+    return f"""{since_sql("json_each(?5) AS w", "json_each(w.value, '$[2]') AS f")}
+{_FACTS.format(_nulls(3), _nulls(3 + _COUNT_OF_WEIGHTS), WEIGHT_COLUMNS)}
+UNION ALL SELECT * FROM ({CHANGED_COLUMNS_SQL})
+UNION ALL SELECT * FROM ({CHANGED_VECTORS_SQL})
+UNION ALL SELECT {LAST}, NULL, NULL, {_nulls(3)}
+"""  # noqa: S608 - constant columns
 
 
 LOOK_SQL = _look()
@@ -154,14 +166,15 @@ KEYS_SQL = "SELECT key FROM memories WHERE id IN (SELECT value FROM texts_in(?))
 _TRACE_STATE = (
     "(SELECT value FROM meta WHERE name = 'bank') "
     "|| ' ' || coalesce((SELECT value FROM meta WHERE name = 'space'), '') "
-    "|| ' ' || coalesce((SELECT max(replaced) FROM trace_vectors WHERE replaced IS NOT NULL), '')"
+    "|| ' ' || coalesce((SELECT CAST(max(replaced) AS TEXT) FROM trace_vectors WHERE replaced IS NOT NULL), '')"
 )
-TRACE_VECTORS_SQL = (
-    f"SELECT 'state', {_TRACE_STATE}, NULL UNION ALL "  # noqa: S608 - constant
-    "SELECT name, value, NULL FROM meta WHERE name = 'dimension' UNION ALL "
-    "SELECT * FROM (SELECT number, vector, checksum FROM trace_vectors "
-    f"WHERE number > iif({_TRACE_STATE} = ?1, ?2, -1) ORDER BY number DESC LIMIT ?3)"
+TRACE_PARTS = (
+    f"SELECT 'state', {_TRACE_STATE}, NULL",
+    "SELECT name, value, NULL FROM meta WHERE name = 'dimension'",
+    "SELECT number, vector, checksum FROM trace_vectors "  # noqa: S608 - constant
+    f"WHERE number > CASE WHEN {_TRACE_STATE} = ?1 THEN ?2 ELSE -1 END ORDER BY number DESC LIMIT ?3",
 )
+TRACE_VECTORS_SQL = " UNION ALL ".join((*TRACE_PARTS[:-1], f"SELECT * FROM ({TRACE_PARTS[-1]})"))  # noqa: S608 - constant
 """The state of the traces' vectors and their dimension, by name, then the newest vectors by number.
 
 They are those after the ?2nd where the state is still ?1, which tells whether the vectors that are known hold.

@@ -258,7 +258,9 @@ def spelled(sql: str) -> str:
     known = _spellings.get(sql)
     if known is not None:
         return known
-    spelling = sql.replace("texts_in(", "json_each(").replace("numbers_in(", "json_each(").replace("greatest(", "max(")
+    spelling = sql
+    for word, own in _WORDS:
+        spelling = spelling.replace(word, own)
     if "CREATE TABLE" in spelling:
         spelling = _TABLE.sub(_spelled_table, spelling)
     if len(sql) <= _LONGEST_KEPT and len(_spellings) < _MOST_KEPT:
@@ -266,6 +268,7 @@ def spelled(sql: str) -> str:
     return spelling
 
 
+_WORDS = (("texts_in(", "json_each("), ("numbers_in(", "json_each("), ("greatest(", "max("), ("least(", "min("))
 _LONGEST_KEPT = 4_096
 """Longer statements hold many rows of values, and seldom come again."""
 _MOST_KEPT = 1_024
