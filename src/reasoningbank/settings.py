@@ -22,6 +22,8 @@ PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
 SQLITE = "sqlite:///"
 """The beginning of the URL of a file or a directory of banks; a fourth slash begins an absolute path."""
+POSTGRESQL = ("postgresql", "postgres")
+"""The schemes of the URLs of a PostgreSQL database."""
 OWN_RUN = f"{PREFIX}OWN_RUN"
 """Set in the environment of a client that we run as a language model: our hooks and servers in it do nothing."""
 _SHORTEST_SECRET = 6
@@ -447,20 +449,21 @@ def absolute_url(url: str) -> str:
     """Check the URL of a place where banks live, and return it as it means the same in every working directory.
 
     Args:
-        url: ``sqlite:///PATH`` or ``memory://``; a relative path is one below the working directory.
+        url: ``sqlite:///PATH``, ``postgresql://...`` or ``memory://``; a relative path is one below the working
+            directory.
 
     Raises:
         ConfigurationError: When the URL names no store that exists.
     """
     from urllib.parse import quote, unquote, urlsplit
 
-    usual = f"Use {SQLITE}PATH, memory:// or no URL for the embedded default."
+    usual = f"Use {SQLITE}PATH, postgresql://..., memory:// or no URL for the embedded default."
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:
         raise ConfigurationError(f"{url!r} is no URL: {error}", hint=usual) from error
     path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
-    if not path and scheme != "memory":
+    if not path and scheme not in {"memory", *POSTGRESQL}:
         raise ConfigurationError(f"{url!r} names no store", hint=usual)
     if not path or path.startswith("~") or Path(path).is_absolute():
         return url
