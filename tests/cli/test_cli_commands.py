@@ -298,6 +298,7 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "branch-briefing": ("d",),
         "branch-outcome": ("s", "failed"),
         "forget": ("i",),
+        "database": ("init", "u"),
         "promote": ("i",),
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
@@ -656,7 +657,8 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     curation += ["quarantine", "quarantines", "review", "release"]
     wider = ["candidates", "promotions", "demote", "share", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
-    whole = ["status", "stats", "weights", "report", "export", "import", "backup", "restore", "jobs", "doctor", "demo"]
+    whole = ["status", "stats", "weights", "report", "export", "import", "backup", "restore", "jobs"]
+    whole += ["database", "doctor", "demo"]
     graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
 

@@ -31,6 +31,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
     "status": ("Agents and servers", "Show clients, sessions, model, what was learned, what to do.", "status:status"),
+    "database init": ("The bank", "Make the schema and the role for banks in PostgreSQL.", "databases:init"),
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
     "demo": ("The bank", "Show the loop: two sessions, the second does better.", "doctor:demo"),
 }
@@ -38,6 +39,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
 GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "share": "Write or read banks as files that git can merge.",
+    "database": "Prepare a PostgreSQL database for banks.",
 }
 """The groups of commands and their one-line help."""
 
