@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from reasoningbank.settings import SQLITE, absolute_url
+from reasoningbank.settings import POSTGRESQL, SQLITE, absolute_url
 from reasoningbank.storage.store import Storage
 
 BANKS = "banks"
@@ -21,7 +21,8 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
 
     Args:
         url: ``None`` for the embedded default below ``home``; ``sqlite:///PATH`` for a file or directory (as usual, an
-            absolute path makes four slashes, a relative one three); ``memory://`` for banks that end with the process.
+            absolute path makes four slashes, a relative one three); ``postgresql://...`` for a database;
+            ``memory://`` for banks that end with the process.
         home: The data directory of the embedded default.
 
     Raises:
@@ -36,7 +37,11 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
         from reasoningbank.storage.sqlite_file import SqliteStorage
 
         return SqliteStorage(Path(unquote(place.removeprefix(SQLITE))), backups=home / BACKUPS)
+    parts = urlsplit(place)
+    if parts.scheme in POSTGRESQL:
+        from reasoningbank.storage.postgres import PostgresStorage
+
+        return PostgresStorage(place)
     from reasoningbank.storage.sqlite_memory import shared_storage
 
-    parts = urlsplit(place)
     return shared_storage(parts.netloc + parts.path)
