@@ -475,6 +475,19 @@ def absolute_url(url: str) -> str:
     return SQLITE + quote(str(Path(path).absolute()))
 
 
+def shown_url(url: str) -> str:
+    """Return the URL of a place for people to read: without the name and the password of a user."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "a URL that cannot be read"
+    if "@" not in parts.netloc and parts.scheme not in POSTGRESQL:
+        return url
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
 def _lacks_a_slash(path: str) -> bool:
     """Return whether a relative path lacks its leading slash: its first directory exists only at the root."""
     parts = Path(path).parts

@@ -100,5 +100,7 @@ def test_commands_keep_banks_in_postgresql(url: str, tmp_path: Path) -> None:
     said("record", "--outcome", "success", "--title", TITLE, "--content", "Retry the call three times.")
     assert TITLE in said("search", TASK)
     assert json.loads(said("search", TASK, "--json"))["count"] == 1
-    assert "in order" in said("doctor")
+    facts = said("doctor")
+    assert "in order" in facts
+    assert "reasoningbank_prepared" not in facts, "whoever reads facts need not know the role or its password"
     assert not list(tmp_path.rglob("*.db"))

@@ -19,7 +19,7 @@ from reasoningbank.errors import BankError
 from reasoningbank.integrations.hook_actions import last_runs
 from reasoningbank.llm import model_problem
 from reasoningbank.llm.reach import reach
-from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of
+from reasoningbank.settings import FILE_NAME, Settings, load_settings, project_of, shown_url
 from reasoningbank.storage import open_storage
 from reasoningbank.types.memory import Health
 from reasoningbank.types.quantity import counted
@@ -171,7 +171,7 @@ def _places(call: Call, settings: Settings) -> dict[str, str]:
     return {
         "home": str(settings.home),
         "settings file": str(file) if file.exists() else f"{file} (none)",
-        "url": call.url or settings.url or "none: one file per project below home",
+        "url": shown_url(call.url or settings.url) or "none: one file per project below home",
         "tenant": tenant,
         "tenant from": derived if call.tenant is None else "--tenant",
         "project": project,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.errors import StoreClosed, StoreError, StoreTooNew, StoreUnavailable
+from reasoningbank.settings import shown_url
 from reasoningbank.storage import schema
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.graph_tables import GraphCache
@@ -31,7 +32,6 @@ from reasoningbank.storage.postgres_connection import (
     ConnectionPool,
     PostgresSource,
     pool_of,
-    shown,
     translated,
 )
 from reasoningbank.storage.rows import Row, Value
@@ -88,7 +88,7 @@ class PostgresDatabase:
         self.owner = owner
         self._scope = scope
         self._pool = pool
-        self._place = f"{shown(pool.url)}, {scope.shown}"
+        self._place = f"{shown_url(pool.url)}, {scope.shown}"
         self._lock = threading.Lock()
         self._closed = False
         self._standings = Standings()
@@ -177,7 +177,7 @@ class PostgresDatabase:
             problems = [*_word_problems(source), *StoreReader(source, Unit.outside(self.project)).problems()]
             return StoreReport(
                 engine=f"PostgreSQL {version!s}, tenants apart by row-level security",
-                location=shown(self._pool.url),
+                location=shown_url(self._pool.url),
                 schema=len(schema.MIGRATIONS),
                 sizes={"memories": int(cast(int, bank_bytes))},
                 problems=tuple(problems),
@@ -294,7 +294,7 @@ class PostgresStorage:
     def salvaged(self, scope: Scope) -> AbstractContextManager[tuple[Store, Salvage, Path]]:
         """Refuse: the files of a database are its server's."""
         raise StoreUnavailable(
-            f"{scope.shown} is in {shown(self._pool.url)} and has no file to repair",
+            f"{scope.shown} is in {shown_url(self._pool.url)} and has no file to repair",
             hint="Restore a backup of the server, or one of the bank with `rbank restore`.",
         )
 
@@ -311,7 +311,7 @@ class PostgresStorage:
         """Return the bank of a scope, made unless somebody else has made it by now."""
         tenant = _digest(scope.tenant)
         with self._pool.used(), self._pool.begun(BankOwner(tenant, 0).begin("READ WRITE"), writing=True) as connection:
-            source = PostgresSource(shown(self._pool.url), scope.project, connection)
+            source = PostgresSource(shown_url(self._pool.url), scope.project, connection)
             made = source.run(
                 "INSERT INTO banks (place, owner, level, project) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING "
                 "RETURNING id",
@@ -322,7 +322,7 @@ class PostgresStorage:
                 schema.begin_bank(source)
                 for name, value in owner_rows(scope).items():
                     source.run("INSERT INTO meta VALUES (?, ?)", (name, value))
-            with translated(shown(self._pool.url)):
+            with translated(shown_url(self._pool.url)):
                 connection.execute("COMMIT")
         found = BankOwner(tenant, cast(int, made[0][0])) if made else self._known(scope)
         if found is None:
@@ -331,7 +331,7 @@ class PostgresStorage:
 
     def _asked(self, owner: BankOwner, sql: str, values: Sequence[Value]) -> Sequence[Row]:
         with self._pool.used(), self._pool.begun(owner.begin(READ_ONE)) as connection:
-            return PostgresSource(shown(self._pool.url), "", connection).run(sql, values)
+            return PostgresSource(shown_url(self._pool.url), "", connection).run(sql, values)
 
 
 def _digest(tenant: str) -> str:

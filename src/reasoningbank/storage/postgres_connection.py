@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import urlsplit
 
 from reasoningbank.errors import (
     BankError,
@@ -25,7 +24,7 @@ from reasoningbank.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from reasoningbank.settings import POSTGRESQL
+from reasoningbank.settings import POSTGRESQL, shown_url
 from reasoningbank.storage import schema
 from reasoningbank.storage.connection import statements_of
 from reasoningbank.storage.locks import LOCK_TIMEOUT, ThreadTurn
@@ -59,12 +58,20 @@ _HINT = re.compile(r" INDEXED BY \w+")
 _CROSS = re.compile(r"\bCROSS JOIN (?=\w+ AS \w+ ON\b)")
 
 
-@lru_cache(maxsize=1_024)
 def spelled(sql: str) -> str:
     """Return a statement of the tables in PostgreSQL's own words (``reasoningbank.storage.database`` lists them)."""
+    return _spelled_once(sql) if len(sql) <= _LONGEST_KEPT else _spelled(sql)
+
+
+def _spelled(sql: str) -> str:
     sql = _CONFLICT.sub("ON CONFLICT (bank, ", sql).replace("AS INTEGER)", "AS bigint)").replace("%", "%%")
     sql = _CROSS.sub("JOIN ", _HINT.sub("", sql))
     return _NUMBERED_PLACE.sub(r"%(p\1)s", sql).replace("?", "%s")
+
+
+_LONGEST_KEPT = 4_096
+"""Longer statements hold many rows of values, and seldom come again."""
+_spelled_once = lru_cache(maxsize=1_024)(_spelled)
 
 
 def kept(text: str) -> str:
@@ -171,22 +178,16 @@ def connected(url: str) -> psycopg.Connection[Row]:
     except (driver.ProgrammingError, ValueError) as error:
         # What the driver says of a URL that it cannot read may hold its password.
         raise ConfigurationError(
-            f"the URL of {shown(url)} cannot be read", hint="Write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
+            f"the URL of {shown_url(url)} cannot be read",
+            hint="Write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE.",
         ) from error
     except driver.OperationalError as error:
-        raise StoreUnavailable(f"{shown(url)} cannot be reached: {_first_line(error)}", hint=_SERVER_HINT) from error
+        raise StoreUnavailable(
+            f"{shown_url(url)} cannot be reached: {_first_line(error)}", hint=_SERVER_HINT
+        ) from error
     for adapter in _adapters():
         adapter(connection)
     return cast("psycopg.Connection[Row]", connection)
-
-
-def shown(url: str) -> str:
-    """Return a URL for people: without name and password."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "the database"
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _driver() -> Any:
@@ -293,7 +294,7 @@ class ConnectionPool:
         """
         places = self._places[writing]
         if not places.acquire(timeout=LOCK_TIMEOUT):
-            raise StoreBusy(f"all {CONNECTIONS} connections to {shown(self.url)} are in use")
+            raise StoreBusy(f"all {CONNECTIONS} connections to {shown_url(self.url)} are in use")
         try:
             connection = self._begun(begin)
             try:
@@ -312,7 +313,7 @@ class ConnectionPool:
                 broken = connection.broken or connection.closed
                 connection.close()
                 if not broken:
-                    raise failure(shown(self.url), error) from error
+                    raise failure(shown_url(self.url), error) from error
             else:
                 return connection
         connection = connected(self.url)
@@ -323,7 +324,7 @@ class ConnectionPool:
             connection.execute(cast("Any", begin))
         except _driver().Error as error:
             connection.close()
-            raise failure(shown(self.url), error) from error
+            raise failure(shown_url(self.url), error) from error
         except BaseException:
             connection.close()
             raise
@@ -352,7 +353,7 @@ class ConnectionPool:
             StoreUnavailable: When the database was not prepared, or for an earlier version.
             StoreTooNew: When a newer version has prepared it.
         """
-        place = shown(self.url)
+        place = shown_url(self.url)
         [(above, name)] = cursor_rows(connection, _POWERS, ())
         if above:
             raise ConfigurationError(
