@@ -57,8 +57,8 @@ def test_the_daily_loop_over_postgresql(url: str, tmp_path: Path) -> None:
         before = bank.get(kept.id).confidence
         assert bank.outcome(kept.id, succeeded=True, session="s2").new_confidence >= before
         assert bank.update(kept.id, title="Retry a flaky call").version == 2
-        assert not bank.sessions.keep(solved("s3")).duplicate
-        assert bank.sessions.keep(solved("s3")).duplicate
+        assert not bank.sessions.keep(solved("s3", "Repair the purple tractor")).duplicate
+        assert bank.sessions.keep(solved("s3", "Repair the purple tractor")).duplicate
         assert bank.jobs.work().buried == 0
         nodes = [Node(id=name, label="UserRequest", text=f"word{name}", conv_id="talk") for name in "abc"]
         bank.graph.add(nodes, [Edge(id="ab", source="a", target="b", text="Leads to it.", weight=0.9)])
@@ -69,6 +69,14 @@ def test_the_daily_loop_over_postgresql(url: str, tmp_path: Path) -> None:
         copy = bank.admin.backup(tmp_path / "shop.db")
         saved = (bank.get(kept.id), bank.graph.size(), [hit.id for hit in bank.search(TASK).memories])
         gone = bank.record(title="A mistake", content="It should not have been stored.", outcome="failure")
+        bank.admin.restore(copy)
+        [replaced] = (tmp_path / "backups").rglob("*.before-restore-*")
+        assert b"should not have been stored" in replaced.read_bytes()
+        assert b"purple tractor" in bank.admin.backup().read_bytes()
+        bank.admin.erase(session="s3")
+        copies = [file for file in (tmp_path / "backups").rglob("*") if file.is_file()]
+        assert len(copies) == 2
+        assert not [file for file in copies if b"purple tractor" in file.read_bytes()]
         bank.admin.restore(copy)
         assert gone.id not in {memory.id for memory in bank.memories.list()}
         assert (bank.get(kept.id), bank.graph.size(), [hit.id for hit in bank.search(TASK).memories]) == saved

@@ -18,8 +18,9 @@ class TestPostgres(StoreConformance):
     """One database of a real server; every place is a database of its own."""
 
     @pytest.fixture(autouse=True)
-    def places(self) -> Iterator[None]:
+    def places(self, tmp_path: Path) -> Iterator[None]:
         """Removes the databases of a test at its end."""
+        self.home = tmp_path
         self.urls: dict[int, str] = {}
         with ExitStack() as stack:
             self.stack = stack
@@ -36,6 +37,6 @@ class TestPostgres(StoreConformance):
 
     def opened(self, url: str) -> Storage:
         """The storage of a URL."""
-        storage = open_storage(url, home=Path("unused"))
+        storage = open_storage(url, home=self.home)
         self.urls[id(storage)] = url
         return storage

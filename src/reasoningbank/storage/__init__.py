@@ -41,7 +41,7 @@ def open_storage(url: str | None, *, home: Path) -> Storage:
     if parts.scheme in POSTGRESQL:
         from reasoningbank.storage.postgres import PostgresStorage
 
-        return PostgresStorage(place)
+        return PostgresStorage(place, backups=home / BACKUPS)
     from reasoningbank.storage.sqlite_memory import shared_storage
 
     return shared_storage(parts.netloc + parts.path)

@@ -34,6 +34,7 @@ from reasoningbank.storage.postgres_connection import (
     pool_of,
     translated,
 )
+from reasoningbank.storage.postgres_copies import BankCopies
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.sidecars import SidecarArrays
 from reasoningbank.storage.sqlite import owner_rows
@@ -45,7 +46,7 @@ from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Salvage, SimilarTraces, StoreReport
-from reasoningbank.types.scope import LEVELS, Scope
+from reasoningbank.types.scope import LEVELS, Scope, directory_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -79,14 +80,16 @@ class PostgresDatabase:
         pool: The connections to its database.
         scope: Whose bank it is.
         owner: The tenant and the bank as the database knows them.
+        copies: The copies of the bank on this machine.
     """
 
-    def __init__(self, pool: ConnectionPool, scope: Scope, owner: BankOwner) -> None:
+    def __init__(self, pool: ConnectionPool, scope: Scope, owner: BankOwner, copies: BankCopies) -> None:
         self.project = scope.project
         self.path = Path(scope.file_name)
         self.walked = _Walks(self)
         self.owner = owner
         self._scope = scope
+        self._copies = copies
         self._pool = pool
         self._place = f"{shown_url(pool.url)}, {scope.shown}"
         self._lock = threading.Lock()
@@ -138,6 +141,7 @@ class PostgresDatabase:
                     unit.end()
         finally:
             turn.leave()
+        self._copies.erase(unit.erasures)
 
     @contextmanager
     def search(
@@ -188,6 +192,10 @@ class PostgresDatabase:
 
         with self.reading(seconds=0) as source:
             write_backup(source, self._scope, target)
+
+    def keep(self) -> None:
+        """Keep a copy of the bank as it is, which is about to be replaced."""
+        self._copies.keep(self.backup)
 
     def close(self) -> None:
         with self._lock:
@@ -247,10 +255,12 @@ class PostgresStorage:
 
     Args:
         url: ``postgresql://...`` with the role that works with banks.
+        backups: The directory of automatic backups, with a folder per tenant.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, backups: Path) -> None:
         self._pool = pool_of(url)
+        self._backups = backups
 
     def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist."""
@@ -273,7 +283,7 @@ class PostgresStorage:
         return bool(self._known(scope))
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replace the scope's store by a backup of the same scope.
+        """Replace the scope's store by a backup of the same scope; what it held is kept among the backups.
 
         Raises:
             StoreUnavailable: When the backup does not exist.
@@ -284,8 +294,11 @@ class PostgresStorage:
         from reasoningbank.storage.postgres_copies import read_backup, restored_rows
 
         with restored_rows(scope, source) as backup:
+            known = self.has(scope)
             database = self._database(scope)
             try:
+                if known:
+                    database.keep()
                 with database.writing(seconds=0) as unit:
                     read_backup(backup, unit)
             finally:
@@ -300,7 +313,8 @@ class PostgresStorage:
 
     def _database(self, scope: Scope) -> PostgresDatabase:
         owner = self._known(scope) or self._made(scope)
-        return PostgresDatabase(self._pool, scope, owner)
+        place = self._backups / directory_name(scope.tenant) / scope.file_name
+        return PostgresDatabase(self._pool, scope, owner, BankCopies(place))
 
     def _known(self, scope: Scope) -> BankOwner | None:
         tenant = _digest(scope.tenant)

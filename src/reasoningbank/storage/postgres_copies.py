@@ -7,15 +7,17 @@ bank from a file into a database, and back.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.sqlite import SqliteDatabase
 from reasoningbank.storage.sqlite_connection import TEXT_INDEXES, ConnectionSource, open_connection
-from reasoningbank.storage.sqlite_file import BankFile, restore
+from reasoningbank.storage.sqlite_file import KEPT_RESTORES, SUFFIX, BankFile, opened_copy, restore
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.scope import Scope
 
@@ -32,6 +34,46 @@ _LAST_KEYS = "SELECT name, value FROM numbers WHERE name IN ('graph_nodes', 'gra
 _OWN_FACT = "checksums"
 """What a file says in ``meta`` of its own pages."""
 _AT_ONCE = 500
+_REPLACED = ".before-restore-"
+
+
+class BankCopies:
+    """The copies of one bank on this machine: automatic backups, and what restores have replaced.
+
+    Args:
+        place: How their names begin.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def keep(self, backup: Callable[[Path], None]) -> None:
+        """Keep what a restore replaces; of several the newest few.
+
+        Args:
+            backup: Writes the bank into a file.
+        """
+        self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        backup(self._place.with_name(f"{self._place.name}{_REPLACED}{stamp}"))
+        for old in self._found(f"{_REPLACED}*")[:-KEPT_RESTORES]:
+            old.unlink(missing_ok=True)
+
+    def erase(self, erasures: Sequence[tuple[str, str]]) -> None:
+        """Delete in them what was deleted in the bank; in backups only what a person has erased."""
+        if not erasures:
+            return
+        from reasoningbank.storage.copies import SESSION_KINDS, erase_in
+
+        paths = self._found(f"{_REPLACED}*")
+        if any(kind in SESSION_KINDS for kind, _ in erasures):
+            paths += self._found(f".*{SUFFIX}")
+        for path in paths:
+            erase_in(path, erasures, opened_copy)
+
+    def _found(self, end: str) -> list[Path]:
+        found = self._place.parent.glob(f"{escape(self._place.name)}{end}")
+        return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
 def write_backup(source: PostgresSource, scope: Scope, target: Path) -> None:

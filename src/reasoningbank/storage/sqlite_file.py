@@ -126,11 +126,11 @@ class BankFile:
                     # It is of an earlier schema, in which nothing can be deleted any more.
                     path.unlink(missing_ok=True)
                 else:
-                    erase_in(path, erasures, _opened_copy)
+                    erase_in(path, erasures, opened_copy)
             # A backup brings back what was deleted by mistake; what a person has erased stays erased.
             if any(kind in SESSION_KINDS for kind, _ in erasures):
                 for path in self._backup_files():
-                    erase_in(path, erasures, _opened_copy)
+                    erase_in(path, erasures, opened_copy)
 
     def _kept(self) -> list[Path]:
         """Return the copies of the bank that nobody has asked for."""
@@ -314,7 +314,7 @@ class SqliteStorage:
         return self._path.with_name(f"{self._path.stem}--{owner}{self._path.suffix}")
 
 
-def _opened_copy(source: Path, target: Path) -> Store | None:
+def opened_copy(source: Path, target: Path) -> Store | None:
     """Return a copy of a bank as a bank of its own at another place; None when it is not the copy of one."""
     with translated(source), closing(_reading(source)) as connection:
         copy(connection, target, vfs=checksum_vfs())
