@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 _KNOWN = 10
 """Most projects that are named when one is not known."""
 _SHARED: tuple[tuple[str, str, str], ...] = (
-    ("url", "URL", "sqlite:///PATH of a directory or a .db file; an absolute path has a fourth slash."),
+    (
+        "url",
+        "URL",
+        "sqlite:///PATH of a directory or a .db file (an absolute path has a fourth slash), or postgresql://...",
+    ),
     ("tenant", "T", "Owner of the bank. Default: REASONINGBANK_TENANT, else the user."),
     ("project", "P", "Project. Default: git remote and path, else the directory."),
     ("team", "TEAM", "Team of the project. Default: REASONINGBANK_TEAM."),
