@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from promises import promise
 from reasoningbank.errors import BankError, ConfigurationError, StoreUnavailable
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.postgres_connection import pool_of
+from reasoningbank.storage.rows import LAST, LEGS_PER_KEY
+from reasoningbank.storage.search_sql import LOOK_SQL
 from reasoningbank.storage.sqlite_memory import ProcessStorage
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Memory
@@ -395,6 +398,47 @@ def test_both_engines_give_the_same_answers(
                     leg: set(found) for leg, found in two.dense.items()
                 }
         assert second.check().problems == ()
+
+
+HELD = (
+    [],
+    [(0, 2, {})],
+    [(0, 1, {"model_id": "random/8"}), (1, 3, {"model_id": "another"})],
+    [(0, 3, {}), (1, 4, {"dimension": "8", "missing": ""}), (2, -1, {})],
+)
+
+
+@promise("postgres:same-answers")
+@pytest.mark.parametrize("known", [-1, 0, 2, 3, 99])
+@pytest.mark.parametrize("held", HELD)
+def test_a_look_at_a_bank_reads_the_same_rows_in_both_engines(
+    shared_place: str, known: int, held: list[tuple[int, int, dict[str, str]]]
+) -> None:
+    scope = Scope(tenant="same", project=f"shop {uuid.uuid4()}")
+    with closing(ProcessStorage().open(scope)) as first, closing(opened(shared_place, scope)) as second:
+        for store in (first, second):
+            for step in range(2):
+                _change(store, random.Random(step), step, scope.project)
+        for last in (1, 2):
+            whole, again = (_looked(store, known, last, held) for store in (first, second))
+            assert whole == again
+            assert bool(whole[2]) is (known < 4 or known == 99)
+        assert _looked(second, known, 1, held, bank="another") == _looked(second, -1, 1, held)
+
+
+def _looked(
+    store: Any, known: int, last: int, held: list[tuple[int, int, dict[str, str]]], bank: str = ""
+) -> tuple[set[str], list[int], list[Any], list[Any]]:
+    """The names of what a bank says of itself, the keys that are gone, and the rows of columns and of vectors."""
+    [(name,)] = store._database.run("SELECT value FROM meta WHERE name = 'bank'")
+    rows = store._database.run(LOOK_SQL, (known, LEGS_PER_KEY, last, bank or f"{name} ", json.dumps(held)))
+    facts = [row for row in rows if row[0] is None]
+    others = [row for row in rows if row[0] is not None and row[0] != LAST]
+    columns, vectors = ([row for row in others if (row[1] is None) is kind] for kind in (False, True))
+    assert [*facts, *columns, *vectors] == [row for row in rows if row[0] != LAST]
+    assert all([row[0] for row in part] == sorted(row[0] for row in part) for part in (columns, vectors))
+    gone = sorted(row[2] for row in facts if row[1] is None)
+    return {row[1] for row in facts if row[1]} - {"checksums"}, gone, columns, sorted(row[:5] for row in vectors)
 
 
 def _same(one: Any, two: Any) -> None:
