@@ -400,7 +400,7 @@ def test_both_engines_give_the_same_answers(
         assert second.check().problems == ()
 
 
-HELD = (
+HELD: tuple[list[tuple[int, int, dict[str, str]]], ...] = (
     [],
     [(0, 2, {})],
     [(0, 1, {"model_id": "random/8"}), (1, 3, {"model_id": "another"})],
