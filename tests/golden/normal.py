@@ -17,6 +17,8 @@ _MEASURED = re.compile(r"(^|_)(ms|seconds|duration|tokens)$|^tokens_|^bytes in "
 """Fields that hold what was measured; a text with ids in it has now a token more and now one less."""
 _RUN = (
     (re.compile(r"/tmp/rbank-demo-\w+"), "<demo>"),
+    (re.compile(r"\btoken-[0-9a-f]{24}\b"), "<token>"),
+    (re.compile(r"\b2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"), "<moment>"),
     (re.compile(r"(?<=/backups/clients/)[^\s\"]+"), "<backup>"),
     (re.compile(r"\b\d+(?:\.\d+)?(?= (?:ms|tokens|bytes|KiB|MiB)\b)"), "<measured>"),
     (re.compile(r"\b\d+\.\d+(?= ?s\b)"), "<measured>"),
