@@ -27,7 +27,6 @@ from reasoningbank.integrations.processes import (
     status_of,
     words_of,
 )
-from reasoningbank.settings import run_by_agent
 from reasoningbank.system import is_running, open_private
 
 FOLDER = ("run", "clients")
@@ -91,6 +90,8 @@ def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> st
 
 def is_agents() -> bool:
     """Return whether this process was started by an agent: its client says so, or is one of its ancestors."""
+    from reasoningbank.settings import run_by_agent  # a hook notes its client without the settings
+
     return run_by_agent() or any(_is_agent(process, status.name) for process, status in ancestors(os.getppid()))
 
 

@@ -195,7 +195,7 @@ def _driver() -> Any:
         import psycopg
     except ImportError as error:
         raise ConfigurationError(
-            "PostgreSQL needs the extra `postgres`", hint='Install it: pip install "reasoningbank[postgres]".'
+            "PostgreSQL needs the extra `postgres`", hint="Run: pip install 'psycopg[binary,pool]'."
         ) from error
     return psycopg
 
