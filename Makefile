@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
+# The lock files are complete: pip resolves nothing, so a release made after them cannot break an installation.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 LLM_URL ?=
@@ -93,11 +94,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_READY): requirements/lock.txt pyproject.toml | $(BIN)/python
-	$(PIP_INSTALL) --require-hashes --requirement requirements/lock.txt
+	$(PIP_INSTALL) --no-deps --require-hashes --requirement requirements/lock.txt
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(DEV_READY): requirements/dev.txt requirements/agents.txt $(RUN_READY)
-	$(PIP_INSTALL) --require-hashes --requirement requirements/dev.txt
+	$(PIP_INSTALL) --no-deps --require-hashes --requirement requirements/dev.txt
 	$(PIP_INSTALL) --no-deps --require-hashes --requirement requirements/agents.txt
 	@touch $@
