@@ -19,6 +19,7 @@ _RUN = (
     (re.compile(r"/tmp/rbank-demo-\w+"), "<demo>"),
     (re.compile(r"\btoken-[0-9a-f]{24}\b"), "<token>"),
     (re.compile(r"\b2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"), "<moment>"),
+    (re.compile(r"(?<=\bUntil )2\d{3}-\d\d-\d\d(?= a person\b)"), "<day>"),
     (re.compile(r"(?<=/backups/clients/)[^\s\"]+"), "<backup>"),
     (re.compile(r"\b\d+(?:\.\d+)?(?= (?:ms|tokens|bytes|KiB|MiB)\b)"), "<measured>"),
     (re.compile(r"\b\d+\.\d+(?= ?s\b)"), "<measured>"),
