@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.index_port import Nearby
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
@@ -136,6 +137,7 @@ class Database(RowSource, Protocol):
         *,
         context: bool = False,
         again: bool = False,
+        nearby: Nearby | None = None,
     ) -> AbstractContextManager[MemorySearch]:
         """Give a search of the memories in one state of the bank."""
 

@@ -23,6 +23,7 @@ from reasoningbank.settings import shown_url
 from reasoningbank.storage import schema
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.graph_tables import GraphCache
+from reasoningbank.storage.index_port import Nearby
 from reasoningbank.storage.locks import LOCK_TIMEOUT
 from reasoningbank.storage.postgres_connection import (
     READ_ONE,
@@ -152,11 +153,12 @@ class PostgresDatabase:
         *,
         context: bool = False,
         again: bool = False,
+        nearby: Nearby | None = None,
     ) -> Iterator[SearchState]:
         """Give a search of the memories in one state of the bank."""
         indexes = self._searched()
         with self.reading() as source:
-            yield indexes.search(source, conditions, query, leg, context=context, again=again)
+            yield indexes.search(source, conditions, query, leg, context=context, again=again, nearby=nearby)
 
     @contextmanager
     def search_graph(

@@ -7,14 +7,15 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import cast
 
 import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.errors import ModelMismatch, StoreCorrupt
+from reasoningbank.storage.dense_legs import DenseLegs, HeldLegs, NamedLegs
 from reasoningbank.storage.graph_search import FoundInGraph, GraphIndex
+from reasoningbank.storage.index_port import Nearby
 from reasoningbank.storage.memory_tables import MEMORIES, memory_from
 from reasoningbank.storage.rows import Row, checksum, decoding
 from reasoningbank.storage.search_sql import KEYS_SQL, TRACE_VECTORS_SQL, TRACE_WIDTH, TRACES_SQL
@@ -34,20 +35,13 @@ BESIDE_MIN_ROWS = 32_768
 _SPARE = 1_024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scan:
-    """One dense leg compared with the query: the score of every row, and the nearest places of every pool."""
-
-    scores: NDArray[numpy.float32]
-    nearest: Sequence[NDArray[numpy.int32]] = ()
-
-
 class SearchState:
     """Answers in one state of a bank; its conditions are those that the view was asked for, in their order."""
 
-    def __init__(self, view: View, source: VectorReader) -> None:
+    def __init__(self, view: View, source: VectorReader, dense: DenseLegs) -> None:
         self._view = view
         self._source = source
+        self._dense = dense
 
     @property
     def standing(self) -> BankStanding | None:
@@ -56,23 +50,19 @@ class SearchState:
 
     def nearest(self, leg: str, vector: Vector, limit: int) -> Sequence[Scored]:
         """Return the best of a dense leg that meet the condition."""
-        held = self._view.legs.get(leg)
-        if held is None or limit <= 0:
+        if limit <= 0:
             return ()
-        scores = held.scores(vector)
-        places = held.nearest(scores, self._view.masks[0], limit)
-        return self._scored(places, scores[held.rows[places]])
+        places = self._dense.nearest(leg, vector, self._view.masks[0], limit)
+        return self._scored(places, self._dense.scores(leg, vector, places)[1])
 
     def nearest_each(self, leg: str, queries: Sequence[tuple[Vector, int]]) -> Sequence[Scored | None]:
         """Return for each vector the best of a dense leg that meets the condition of that number; None without one."""
-        held = self._view.legs.get(leg)
-        if held is None:
-            return [None] * len(queries)
         found: list[Scored | None] = [None] * len(queries)
-        for condition, mask in enumerate(self._view.masks):
+        for condition in range(len(self._view.masks)):
             asked = [place for place, (_, number) in enumerate(queries) if number == condition]
             if asked:
-                best = self._scored(*held.nearest_each(numpy.stack([queries[place][0] for place in asked]), mask))
+                vectors = numpy.stack([queries[place][0] for place in asked])
+                best = self._scored(*self._dense.nearest_each(leg, vectors, condition))
                 for place, scored in zip(asked, best, strict=False):
                     found[place] = scored
         return found
@@ -84,25 +74,16 @@ class SearchState:
     def similarities(self, leg: str, vector: Vector, memory_ids: Sequence[str]) -> Mapping[str, float]:
         """Return the inner product with each of these memories that has a vector in the leg."""
         places = self._view.places(self._keys(memory_ids))
-        held = self._view.legs.get(leg)
-        if held is None:
-            return {}
-        return self._completed(places, {leg: _Scan(scores=held.scores(vector))}, self._names(places))[leg]
+        return self._similarities(leg, vector, places, self._names(places))
 
     def rows(self, leg: str) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
         """Return the keys, ascending, and the vectors of the memories that meet the condition in a dense leg."""
-        held = self._view.legs.get(leg)
-        if held is None:
-            return numpy.empty(0, dtype=numpy.int64), numpy.empty((0, 1), dtype=numpy.float32)
-        places = numpy.flatnonzero(self._view.masks[0] & (held.rows >= 0))
-        return self._view.keys[places], held.taken(held.rows[places])
+        places, matrix = self._dense.every(leg, self._view.masks[0])
+        return self._view.keys[places], matrix
 
     def vector(self, leg: str, memory_id: str) -> Vector | None:
         """Return a copy of one memory's vector."""
-        keys = self._keys([memory_id])
-        held = self._view.legs.get(leg)
-        found = held.vector(int(self._view.places(keys)[0])) if held is not None and len(keys) else None
-        return None if found is None else found.copy()
+        return self.vectors(leg, [memory_id]).get(memory_id)
 
     def vectors(self, leg: str, memory_ids: Sequence[str]) -> Mapping[str, Vector]:
         """Copy of the vectors of those of these memories that have one in the leg."""
@@ -130,12 +111,10 @@ class SearchState:
         if among is not None:
             mask = mask & numpy.isin(view.keys, numpy.array([*among], dtype=numpy.int64))
         dense: dict[str, Sequence[Scored]] = dict.fromkeys(legs, ())
-        for leg in legs:
-            held = view.legs.get(leg)
-            if held is not None and vector is not None:
-                scores = held.scores(vector)
-                places = held.nearest(scores, mask, limit)
-                dense[leg] = self._scored(places, scores[held.rows[places]])
+        if vector is not None:
+            for leg in legs:
+                near = self._dense.nearest(leg, vector, mask, limit)
+                dense[leg] = self._scored(near, self._dense.scores(leg, vector, near)[1])
         words = self._context_hits(text, mask, limit)[1] if text else ()
         return LessonMatches(dense=dense, words=words, model_id=view.model_id)
 
@@ -149,72 +128,48 @@ class SearchState:
         self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""
     ) -> Sequence[Candidates]:
         """Return what all legs bring for every pool."""
-        if len(self._view.keys) < BESIDE_MIN_ROWS:
-            scans, ranking = self._scans(vector, pools), self._ranking(text, function_words)
+        limits = [pool.dense for pool in pools]
+        if len(self._view.keys) < BESIDE_MIN_ROWS or not self._dense.in_memory:
+            nearest, ranking = self._dense.nearest_pools(vector, limits), self._ranking(text, function_words)
         else:
             with ThreadPoolExecutor(max_workers=1) as beside:
-                scanning = beside.submit(self._scans, vector, pools)
+                scanning = beside.submit(self._dense.nearest_pools, vector, limits)
                 ranking = self._ranking(text, function_words)
-            scans = scanning.result()
+            nearest = scanning.result()
         best = [self._best(ranking, number, pool.lexical) for number, pool in enumerate(pools)]
         found = [
-            numpy.unique(numpy.concatenate([ranking.places[hits], *(scan.nearest[number] for scan in scans.values())]))
+            numpy.unique(numpy.concatenate([ranking.places[hits], *(leg[number] for leg in nearest.values())]))
             for number, hits in enumerate(best)
         ]
-        return [self._candidates(places, scans, ranking, hits) for places, hits in zip(found, best, strict=True)]
+        return [self._candidates(vector, places, ranking, hits) for places, hits in zip(found, best, strict=True)]
 
     def _candidates(
-        self,
-        places: NDArray[numpy.int64],
-        scans: Mapping[str, _Scan],
-        ranking: Ranking,
-        hits: NDArray[numpy.intp],
+        self, vector: Vector, places: NDArray[numpy.int64], ranking: Ranking, hits: NDArray[numpy.intp]
     ) -> Candidates:
         """Return what the legs bring of a pool: the memories of these places, those of the text leg in its order."""
         names = self._names(places)
         named = numpy.searchsorted(places, ranking.places[hits]).tolist()
         return Candidates(
-            dense=self._completed(places, scans, names),
+            dense={leg: self._similarities(leg, vector, places, names) for leg in DENSE_LEGS},
             lexical=self._matches(ranking, hits, [names[number] for number in named]),
             words_worth=self._view.words_worth,
             sources=self._view.sources,
             model_id=self._view.model_id,
             vectors=self._taken(CONTENT_LEG, places, names),
+            warnings=self._dense.warnings,
         )
 
-    def _scans(self, vector: Vector, pools: Sequence[Pool]) -> Mapping[str, _Scan]:
-        scans = {}
-        for leg in DENSE_LEGS:
-            held = self._view.legs.get(leg)
-            if held is None:
-                continue
-            scores = held.scores(vector)
-            nearest = [
-                held.nearest(scores, mask, pool.dense) for mask, pool in zip(self._view.masks, pools, strict=True)
-            ]
-            scans[leg] = _Scan(scores=scores, nearest=nearest)
-        return scans
-
-    def _completed(
-        self, places: NDArray[numpy.int64], scans: Mapping[str, _Scan], names: Sequence[str]
-    ) -> Mapping[str, Mapping[str, float]]:
-        """Return the scores of those memories that have a vector, leg by leg."""
-        dense: dict[str, Mapping[str, float]] = {leg: {} for leg in DENSE_LEGS}
-        for leg, scan in scans.items():
-            rows = self._view.legs[leg].rows[places]
-            held = numpy.flatnonzero(rows >= 0)
-            scores = scan.scores[rows[held]].tolist()
-            dense[leg] = {names[number]: score for number, score in zip(held.tolist(), scores, strict=True)}
-        return dense
+    def _similarities(
+        self, leg: str, vector: Vector, places: NDArray[numpy.int64], names: Sequence[str]
+    ) -> Mapping[str, float]:
+        """Return the scores of those of these memories that have a vector in the leg."""
+        present, scores = self._dense.scores(leg, vector, places)
+        return dict(zip([names[number] for number in present.tolist()], scores.tolist(), strict=True))
 
     def _taken(self, leg: str, places: NDArray[numpy.int64], names: Sequence[str]) -> Mapping[str, Vector]:
         """Copy of the vectors of those of these memories that have one in the leg."""
-        held = self._view.legs.get(leg)
-        if held is None:
-            return {}
-        rows = held.rows[places]
-        present = numpy.flatnonzero(rows >= 0)
-        return dict(zip([names[number] for number in present.tolist()], held.taken(rows[present]), strict=True))
+        present, matrix = self._dense.vectors(leg, places)
+        return dict(zip([names[number] for number in present.tolist()], matrix, strict=True))
 
     def _ranking(self, text: str, function_words: str = "") -> Ranking:
         view = self._view
@@ -371,14 +326,19 @@ class Indexes:
         *,
         context: bool,
         again: bool,
+        nearby: Nearby | None,
     ) -> SearchState:
         """Return a search of the memories in the state that the source's transaction reads first here.
 
-        It is the state that was seen last when that is to be looked at again.
+        It is the state that was seen last when that is to be looked at again. With an index nearby that is of use now
+        no vectors are held.
         """
         dimension = None if query is None else len(query)
-        view = self._dense.view(source, conditions, dimension, leg=leg, context=context, again=again)
-        return SearchState(view, source)
+        held = nearby is None or not nearby.usable
+        view = self._dense.view(source, conditions, dimension, leg=leg, context=context, again=again, held=held)
+        if nearby is None or held:
+            return SearchState(view, source, HeldLegs(view, (nearby.failure,) if nearby and nearby.failure else ()))
+        return SearchState(view, source, NamedLegs(view, source, conditions, nearby))
 
     def search_graph(
         self, source: VectorReader, kind: GraphKind, condition: GraphFilter, query: Vector | None

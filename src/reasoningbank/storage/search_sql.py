@@ -137,6 +137,11 @@ NAMED_VECTORS_SQL = (
     "SELECT v.id, v.vector, v.checksum FROM memories AS m JOIN vectors AS v ON v.id = ?1 * m.key + ?2 "
     "WHERE m.indexed <= ?3 AND m.key IN (SELECT value FROM numbers_in(?4)) ORDER BY m.key"
 )
+CHANGED_KEYS_SQL = (
+    "SELECT key FROM (SELECT key FROM memories WHERE change <> born AND change > ?1 "  # noqa: S608 - a constant
+    f"UNION ALL SELECT key FROM memories WHERE key > {_KNOWN.format('?1')}) AS changed LIMIT ?2"
+)
+"""The keys of at most ?2 memories that were changed or made after the change ?1; some twice."""
 POSTINGS_SQL = """
 WITH words AS MATERIALIZED (
     SELECT w.key AS place, w.value ->> 0 AS term,

@@ -14,6 +14,7 @@ import apsw
 from reasoningbank.errors import ScopeViolation, StoreClosed, StoreCorrupt, StoreError, StoreTooNew
 from reasoningbank.storage import schema
 from reasoningbank.storage.graph_tables import GraphCache
+from reasoningbank.storage.index_port import Nearby
 from reasoningbank.storage.locks import LOCK_TIMEOUT, WriteLock
 from reasoningbank.storage.rows import Row, Value, decoding
 from reasoningbank.storage.sidecars import Renewal, Sidecars
@@ -424,6 +425,7 @@ class SqliteDatabase:
         *,
         context: bool = False,
         again: bool = False,
+        nearby: Nearby | None = None,
     ) -> Iterator[SearchState]:
         """Give a search inside one short read transaction, so that all it reads is of one state.
 
@@ -433,9 +435,12 @@ class SqliteDatabase:
             leg: The leg that it is compared in, when that is not one of the fused search.
             context: Rank the words of the descriptions by themselves.
             again: Use the vectors of the last search, for what belongs to that search.
+            nearby: An index beside the bank that names what may be closest.
         """
         with self._one_state() as (generation, source):
-            found = generation.indexes().search(source, conditions, query, leg, context=context, again=again)
+            found = generation.indexes().search(
+                source, conditions, query, leg, context=context, again=again, nearby=nearby
+            )
             if found.standing is not None:
                 # Who logs what was found often writes through this connection, and needs no other look.
                 self._standings.keep(source, found.standing)

@@ -44,7 +44,11 @@ from reasoningbank.types.recall import DENSE_LEGS, VECTOR_LEGS, Filter
 from reasoningbank.types.records import SourceOutcomes, WordsWorth
 
 _BATCH = 4_096
+_FLOAT = 4
+"""Bytes of a number of a vector."""
 _FACT, _COLUMNS, _VECTOR = range(3)
+_NEVER_READ = 2**62
+"""A leg that is held up to this change has no vector that came later."""
 _ON_DEMAND = frozenset(VECTOR_LEGS) - frozenset(DENSE_LEGS)
 
 
@@ -108,6 +112,7 @@ class View:
         sources: How what each source recorded has turned out.
         model_id: The vector space; empty when there are no vectors.
         standing: What a writer begins with in this state; None when the state was seen before.
+        facts: All that the bank says of itself.
     """
 
     documents: int
@@ -122,6 +127,7 @@ class View:
     sources: SourceOutcomes
     model_id: str
     standing: BankStanding | None
+    facts: Mapping[str, str]
 
     def places(self, keys: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """Return the place of each key.
@@ -178,6 +184,7 @@ class DenseIndex:
         leg: str = "",
         context: bool = False,
         again: bool = False,
+        held: bool = True,
     ) -> View:
         """Return the state that ``read`` sees; this must be the first read of its transaction.
 
@@ -190,6 +197,7 @@ class DenseIndex:
             leg: A leg that must be there although the fused search does not use it.
             context: Tell the words of the descriptions from the others.
             again: Use the state that was seen last: no look is taken at what has changed since.
+            held: Hold the vectors of the dense legs; without it those that were held are forgotten.
 
         Raises:
             ModelMismatch: When the bank's vectors have another dimension.
@@ -197,8 +205,10 @@ class DenseIndex:
         with self._lock:
             try:
                 with decoding("the bank"):
-                    if not again or self._state.change < 0 or self._late(leg):
-                        self._refresh(read, leg)
+                    if not held:
+                        self._forget_legs()
+                    if not again or self._state.change < 0 or (held and (self._late(leg) or self._lacking())):
+                        self._refresh(read, leg, held=held)
             except BaseException:
                 self._forget()
                 raise
@@ -220,31 +230,38 @@ class DenseIndex:
                 sources=self._state.sources,
                 model_id="" if model is None else model[0],
                 standing=None if again else self._state.standing,
+                facts=self._state.facts,
             )
 
     def _forget(self) -> None:
         self._columns = Columns()
         self._lengths = numpy.empty(0, dtype=numpy.int32)
         self._word_counts: dict[str, int] = {}
-        self._legs: dict[str, LegMatrix] = {}
-        self._views: Mapping[str, LegView] = {}
-        self._reached: dict[str, int] = {}
+        self._forget_legs()
         self._facts: Sequence[Row] = ()
         self._looked: tuple[VectorReader, int, _State] | None = None
         self._state = _State(bank="", change=-1, model=None, facts={}, gone=(), words_worth=WordsWorth(), standing=None)
 
-    def _refresh(self, read: VectorReader, leg: str) -> None:
-        self._look(read, leg)
+    def _forget_legs(self) -> None:
+        self._legs: dict[str, LegMatrix] = {}
+        self._views: Mapping[str, LegView] = {}
+        self._reached: dict[str, int] = {}
+
+    def _refresh(self, read: VectorReader, leg: str, *, held: bool) -> None:
+        if held:
+            self._look(read, (*DENSE_LEGS, leg) if leg in _ON_DEMAND else DENSE_LEGS, leg)
+        else:
+            self._look(read, (), "")
         self._looked = (read, read.state, self._state)
 
-    def _look(self, read: VectorReader, leg: str) -> None:
+    def _look(self, read: VectorReader, legs: Sequence[str], leg: str) -> None:
         """Take over what has changed since the last look; at the first look all of it, part by part.
 
         Args:
             read: Reads the state.
+            legs: The legs whose vectors are held.
             leg: A leg that only some searches use is refreshed when they do.
         """
-        legs = (*DENSE_LEGS, leg) if leg in _ON_DEMAND else DENSE_LEGS
         missing = [self._sidecars.last(each) for each in legs if each not in self._legs]
         snapshots = {each.header.leg: each for each in missing if each is not None}
         held: list[tuple[str, int, Mapping[str, str]]] = [(each, -1, {}) for each in legs if each not in self._legs]
@@ -253,25 +270,31 @@ class DenseIndex:
         ]
         if self._late(leg) and leg in self._legs:
             held.append((leg, self._reached[leg], {}))
+        if not legs:
+            held += [(each, _NEVER_READ, {}) for each in DENSE_LEGS]
         parts = read.first_read(
             LOOK_SQL,
             (
                 self._state.change,
                 LEGS_PER_KEY,
-                VECTOR_LEGS.index(legs[-1]),
+                VECTOR_LEGS.index((*DENSE_LEGS, *legs)[-1]),
                 self._state.bank,
                 json.dumps([(VECTOR_LEGS.index(name), change, dict(facts)) for name, change, facts in held]),
             ),
         )
         next(parts)
         seen = self._looked is not None and self._looked[0] is read and self._looked[1:] == (read.state, self._state)
-        if seen and not self._late(leg):
+        if seen and not self._late(leg) and not (legs and self._lacking()):
             return
         self._take_over(read, parts, legs, snapshots)
 
     def _late(self, leg: str) -> bool:
         """Return whether a leg that only some searches use is not of the last state."""
         return leg in _ON_DEMAND and self._reached.get(leg, -1) != self._state.change
+
+    def _lacking(self) -> bool:
+        """Return whether the vectors of the last state are not held, because the last search had no need of them."""
+        return self._state.model is not None and any(leg not in self._legs for leg in DENSE_LEGS)
 
     def _take_over(
         self,
@@ -299,7 +322,7 @@ class DenseIndex:
         self._columns.apply((), state.gone)
         if not ready:
             self._prepared(read, legs, state, snapshots)
-        if derived or state.gone:
+        if derived or state.gone or (legs and not self._views):
             self._word_counts = {}
             gone = numpy.array(state.gone, dtype=numpy.int64)
             self._lengths[self._columns.found(gone)[0]] = 0
@@ -320,7 +343,7 @@ class DenseIndex:
             self._forget()
         elif state.model != self._state.model:
             # The bank had no vectors in between: those that it has now came after the last look.
-            self._legs, self._views, self._reached = {}, {}, {}
+            self._forget_legs()
         self._facts = facts
         return state
 
@@ -354,7 +377,7 @@ class DenseIndex:
         for leg in legs:
             number = vector_id(0, leg)
             mine = [row for row in rows if cast(int, row[0]) % LEGS_PER_KEY == number]
-            self._append(self._legs[leg], mine, state.model[1])
+            self._append(self._legs[leg], mine)
 
     def _see(self, legs: Iterable[str]) -> None:
         """Let searches see these legs as they are now."""
@@ -372,15 +395,15 @@ class DenseIndex:
         erased = snapshot.keys[snapshot.erased]
         if self._columns.found(erased)[1].any():
             named = (LEGS_PER_KEY, vector_id(0, leg), since, str(erased.tolist()))
-            self._append(matrix, read.run(NAMED_VECTORS_SQL, named), dimension)
+            self._append(matrix, read.run(NAMED_VECTORS_SQL, named))
         matrix.forget(self._columns.derived_since(since))
         return matrix
 
-    def _append(self, matrix: LegMatrix, rows: Sequence[Row], dimension: int) -> None:
+    def _append(self, matrix: LegMatrix, rows: Sequence[Row]) -> None:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
             keys = numpy.array([row[0] for row in batch], dtype=numpy.int64) // LEGS_PER_KEY
-            matrix.append(keys, _decoded(batch, dimension))
+            matrix.append(keys, decoded_vectors(batch))
 
     def _grown(self) -> Sequence[str]:
         """Return the legs of which so much came after the sidecar that the next one is due."""
@@ -451,8 +474,14 @@ def _kind(row: Row) -> int:
     return _VECTOR if row[1] is None else _COLUMNS
 
 
-def _decoded(rows: Sequence[Row], dimension: int) -> NDArray[numpy.float32]:
-    matrix = numpy.empty((len(rows), dimension), dtype=numpy.float32)
+def decoded_vectors(rows: Sequence[Row]) -> NDArray[numpy.float32]:
+    """Return the vectors of rows of the table, each with its number and its checksum.
+
+    Raises:
+        StoreCorrupt: When a row is not what was written.
+    """
+    width = len(cast(bytes, rows[0][1])) // _FLOAT
+    matrix = numpy.empty((len(rows), width), dtype=numpy.float32)
     for number, (name, vector, stored) in enumerate(rows):
         if checksum((name, vector)) != stored:
             raise StoreCorrupt(f"vector number {name!r} does not hold what was written to it")

@@ -150,6 +150,7 @@ class Candidates:
         words_worth: What words are worth in the bank.
         model_id: The vector space of the vectors; empty when it is not known.
         sources: How what each source recorded has turned out.
+        warnings: What went wrong with the search, although it was made.
     """
 
     dense: Mapping[str, Mapping[str, float]]
@@ -158,6 +159,7 @@ class Candidates:
     model_id: str = field(default="", compare=False)
     vectors: Mapping[str, Vector] = field(default_factory=dict, compare=False)
     sources: SourceOutcomes = field(default_factory=dict, compare=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
