@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as fields_of
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, TextIO, TypeVar, cast, get_type_hints
+from typing import Any, TextIO, TypeVar, cast
 
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import Ready, admit_all, lowered
@@ -34,7 +35,7 @@ from reasoningbank.types.records import Link, WeightChange
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, SignalAggregate
 
-_Kind = TypeVar("_Kind")
+_Kind = TypeVar("_Kind", Memory, Signal, SignalAggregate, Origin, Link, WeightChange)
 
 
 def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
@@ -357,7 +358,7 @@ def _made(kind: type[_Kind], fields: Mapping[str, Any], **given: str) -> _Kind:
     Raises:
         InvalidInput: When a field is not one of the record, or not of its type.
     """
-    unknown = fields.keys() - get_type_hints(kind).keys()
+    unknown = fields.keys() - {field.name for field in fields_of(kind)}
     if unknown:
         raise InvalidInput(f"{', '.join(sorted(unknown))[:80]}: is no field of a {kind.__name__.lower()}")
     return from_json(kind, {**fields, **given})
