@@ -28,6 +28,7 @@
   + PolicyError
     - MissingTenantError
     - ScopeViolation
+    - AccessDenied
     - BudgetExhausted
     - PaidCallRefused
     - Undecided
@@ -275,6 +276,13 @@ class ScopeViolation(PolicyError):
 
     default_hint = "Open the bank with the tenant and project that own it."
     code = "scope_violation"
+
+
+class AccessDenied(PolicyError):
+    """The token does not allow this: it may read only, or it may not delete."""
+
+    default_hint = "Use a token with more scopes; `rbank token create --scope` makes one."
+    code = "access_denied"
 
 
 class BudgetExhausted(PolicyError):

@@ -40,6 +40,9 @@ _ABOVE_NOTHING = (
     "http_connections",
     "http_head_seconds",
     "http_body_seconds",
+    "http_stop_seconds",
+    "http_tenant_requests",
+    "http_tenant_megabytes",
 )
 """Settings for which nothing, less than nothing and without end make no sense."""
 _RULES = frozenset(("decay_step", "decay_floor", "decay_recorded", "prune_below", "prune_after_days"))
@@ -107,6 +110,10 @@ class Settings:
         http_connections: Most connections that one address may have open with it.
         http_head_seconds: Seconds until the head of a request must have arrived.
         http_body_seconds: Seconds until its body must have arrived after that.
+        http_stop_seconds: Seconds that a server which is told to end has for the answers that it has begun.
+        http_tenant_requests: Most requests of one tenant a minute.
+        http_tenant_megabytes: Most mebibytes of its requests a minute.
+        http_stateless: Keep no protocol sessions, so that any of several servers may answer the next request.
     """
 
     home: Path
@@ -156,6 +163,10 @@ class Settings:
     http_connections: int = 256
     http_head_seconds: float = 10.0
     http_body_seconds: float = 30.0
+    http_stop_seconds: float = 3.0
+    http_tenant_requests: int = 6_000
+    http_tenant_megabytes: float = 600.0
+    http_stateless: bool = False
 
     def __post_init__(self) -> None:
         for name in _ABOVE_NOTHING:

@@ -299,6 +299,7 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "branch-outcome": ("s", "failed"),
         "forget": ("i",),
         "database": ("init", "u"),
+        "token": ("list",),
         "promote": ("i",),
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
@@ -656,7 +657,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
     curation += ["quarantine", "quarantines", "review", "release"]
     wider = ["candidates", "promotions", "demote", "share", "promote"]
-    agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker"]
+    agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker", "token"]
     whole = ["status", "stats", "weights", "report", "export", "import", "backup", "restore", "jobs"]
     whole += ["database", "doctor", "demo"]
     graph = ["graph", "source"]

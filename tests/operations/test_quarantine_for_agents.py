@@ -15,11 +15,13 @@ from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidMemory, MemoryQuarantined
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.protocol_sessions import SCOPES
 from reasoningbank.mcp.tools import REVIEW, Tools
 from reasoningbank.operations.operation import PROFILES, Operation, inputs_of
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.operations.text import session_outcome_text
 from reasoningbank.settings import Settings
+from reasoningbank.types.access import ACCESSES
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.memory import Memory
 from reasoningbank.web.app import build_web
@@ -61,7 +63,7 @@ class Guarded:
         endpoints = build_web(self.banks)
 
         async def owned(scope, receive, send):  # type: ignore[no-untyped-def]  # an ASGI application
-            await endpoints({**scope, TENANT: "acme"}, receive, send)
+            await endpoints({**scope, TENANT: "acme", SCOPES: ACCESSES}, receive, send)
 
         self.rest = TestClient(owned)
 

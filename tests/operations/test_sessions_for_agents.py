@@ -15,8 +15,10 @@ from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.protocol_sessions import SCOPES
 from reasoningbank.mcp.tools import Tools
 from reasoningbank.settings import Settings
+from reasoningbank.types.access import ACCESSES
 from reasoningbank.types.session import Step, Trajectory
 from reasoningbank.web.app import build_web
 from reasoningbank.web.requests import TENANT
@@ -48,7 +50,7 @@ def test_what_agents_read_of_a_session_passes_the_gate(tmp_path: Path, monkeypat
         endpoints = build_web(banks)
 
         async def owned(scope, receive, send):  # type: ignore[no-untyped-def]  # an ASGI application
-            await endpoints({**scope, TENANT: "acme"}, receive, send)
+            await endpoints({**scope, TENANT: "acme", SCOPES: ACCESSES}, receive, send)
 
         listed = TestClient(owned).get("/sessions")
         given: Mapping[str, object] = {"trajectory_id": captured.id}

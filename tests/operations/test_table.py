@@ -30,11 +30,13 @@ from reasoningbank.cli.built import built_command, plain
 from reasoningbank.mcp import schemas, tools
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
+from reasoningbank.mcp.protocol_sessions import SCOPES
 from reasoningbank.memories.memories import Memories
 from reasoningbank.operations import methods as binding
 from reasoningbank.operations import table
 from reasoningbank.operations.operation import Command, Operation, Route, Tool
 from reasoningbank.settings import Settings
+from reasoningbank.types.access import ACCESSES
 from reasoningbank.types.memory import Memory
 from reasoningbank.web import app as web
 from reasoningbank.web import routes
@@ -127,7 +129,7 @@ def test_one_method_and_one_entry_are_a_command_a_tool_a_route_and_a_page(
     endpoints = web.build_web(banks)
 
     async def owned(scope, receive, send):  # type: ignore[no-untyped-def]  # an ASGI application
-        await endpoints({**scope, TENANT: "acme"}, receive, send)
+        await endpoints({**scope, TENANT: "acme", SCOPES: ACCESSES}, receive, send)
 
     client = TestClient(owned)
     assert client.get("/longest?least=1").json()["id"] == wanted.id

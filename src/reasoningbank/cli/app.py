@@ -30,6 +30,13 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "hook": ("Agents and servers", "Answer the hook of an agent's client.", "servers:hook"),
     "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
+    "token create": ("Agents and servers", "Make a token for the HTTP server and show it once.", "tokens:create"),
+    "token list": (
+        "Agents and servers",
+        "List the tokens of the tenant; never the tokens themselves.",
+        "tokens:listed",
+    ),
+    "token revoke": ("Agents and servers", "Let a token be refused from now on.", "tokens:revoke"),
     "status": ("Agents and servers", "Show clients, sessions, model, what was learned, what to do.", "status:status"),
     "database init": ("The bank", "Make the schema and the role for banks in PostgreSQL.", "databases:init"),
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
@@ -40,6 +47,7 @@ GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "share": "Write or read banks as files that git can merge.",
     "database": "Prepare a PostgreSQL database for banks.",
+    "token": "Make, list and revoke the tokens of the HTTP server.",
 }
 """The groups of commands and their one-line help."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from reasoningbank.types.access import ACCESSES
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Caller:
         usual: The project of calls that name none; None for the server's.
         principal: Who speaks, whatever the sessions are called: the client's process or the token; empty where the
             session itself is all that is known (DESIGN D16).
+        scopes: What the token allows on HTTP; on stdio everything.
     """
 
     tenant: str
@@ -30,6 +32,7 @@ class Caller:
     membership: Membership = field(default_factory=Membership)
     usual: UsualProject | None = None
     principal: str = ""
+    scopes: tuple[str, ...] = ACCESSES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

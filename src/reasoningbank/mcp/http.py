@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+import math
 import re
 import socket
 import sys
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import anyio
 import uvicorn
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
@@ -24,21 +28,24 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from reasoningbank.errors import ConfigurationError, MissingTenantError
+from reasoningbank.errors import BankError, ConfigurationError, MissingTenantError, StoreError
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_protocol, websocket_protocol
 from reasoningbank.mcp.protocol_sessions import (
+    SCOPES,
     OpenSockets,
     ProtocolSessions,
     SessionLimits,
     principal_in,
+    scopes_in,
     session_of_day,
     token_name,
 )
 from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
-from reasoningbank.mcp.tokens import TOKEN_FILE, Grants, load_grants
+from reasoningbank.mcp.tenant_limits import TenantLimits
+from reasoningbank.mcp.tokens import TOKEN_FILE, FileTokens, Grants, load_grants, register_of
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
 from reasoningbank.types.scope import Membership
@@ -48,18 +55,22 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 HEALTH_PATH = "/health"
+LIVE_PATH, READY_PATH = "/healthz", "/readyz"
+"""What an orchestrator asks: whether the process runs, and whether it can serve."""
+READY_SECONDS = 1.0
+"""How long an answer to the second holds, so that asking often costs the database little."""
 MAX_BODY = 2**20
 """The longest request in bytes; a memory at its longest is far below."""
 MAX_FRAME = 2**16
 """The longest message of a client on a WebSocket in bytes; commands are short."""
 _ONCE = (b"origin", b"content-type", b"mcp-session-id", b"mcp-protocol-version")
 """Headers that say one thing: a request with two of them is read one way here and another way by a proxy."""
-STOP_SECONDS = 3
 _TENANT = "reasoningbank.tenant"
 _MEMBERSHIP = "reasoningbank.membership"
 _WILDCARDS = {"0.0.0.0", "::", ""}  # noqa: S104 - recognised, not bound
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _SESSION_HEADER = "mcp-session-id"
+_log = logging.getLogger(__name__)
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z](?:[0-9A-Za-z._-]*[0-9A-Za-z])?)(?::[0-9]{1,5})?")
 
 
@@ -87,7 +98,9 @@ def run(
     banks = Banks(settings, url=url, project=project)
     tools = Tools(banks, profile=settings.profile if profile is None else profile)
     own = Membership(team=settings.team, org=settings.org) if membership is None else membership
-    grants = load_grants(settings.home, owner, own)
+    place = url or settings.url or None
+    register = register_of(place, settings.home)
+    grants = load_grants(settings.home, owner, own, None if isinstance(register, FileTokens) else register)
     tools.look_after(owner, *grants.tenants)
     limits = connection_limits(settings)
     addresses = Addresses(limits.connections)
@@ -96,7 +109,16 @@ def run(
     bound = int(listener.getsockname()[1])
     security = security_of(host, bound, further)
     sessions = SessionLimits(sessions=settings.http_sessions, idle=settings.http_session_minutes * 60.0)
-    app = build_app(tools, grants, security, sessions=sessions, banks=banks if web else None)
+    app = build_app(
+        tools,
+        grants,
+        security,
+        sessions=sessions,
+        banks=banks if web else None,
+        stateless=settings.http_stateless,
+        limits=tenant_limits(settings),
+        ready=lambda: banks.existing(owner),
+    )
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(
         f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
@@ -104,6 +126,7 @@ def run(
     )
     sys.stderr.flush()
     server = _Server(
+        settings.http_stop_seconds,
         uvicorn.Config(
             app,
             http=http_protocol(limits, addresses),
@@ -114,17 +137,21 @@ def run(
             log_level="warning",
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=STOP_SECONDS,
-        )
+            timeout_graceful_shutdown=math.ceil(settings.http_stop_seconds),
+        ),
     )
     server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """Ends in time when it was told to, whatever its calls are doing."""
+    """Answers what it has begun and ends in time when it was told to, whatever its calls are doing."""
+
+    def __init__(self, stop_seconds: float, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stop_seconds = stop_seconds
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        leave_after()
+        leave_after(math.ceil(self._stop_seconds) + 1.0)
         super().handle_exit(sig, frame)
 
 
@@ -135,11 +162,25 @@ def build_app(
     *,
     sessions: SessionLimits,
     banks: Banks | None = None,
+    stateless: bool = False,
+    limits: TenantLimits | None = None,
+    ready: Callable[[], object] | None = None,
 ) -> ASGIApp:
-    """Return the application: it checks Host and Origin, then the token, then serves MCP or REST."""
+    """Return the application: it checks Host and Origin, then the token, then serves MCP or REST.
+
+    Args:
+        tools: The tools.
+        grants: The tokens.
+        security: The Host headers and Origins that are accepted.
+        sessions: What one token may keep open.
+        banks: Served by REST and WebSocket besides; None for MCP alone.
+        stateless: Keep no sessions of the protocol.
+        limits: What one tenant may ask; None for no limit.
+        ready: Raises a StoreError when the banks cannot be used.
+    """
     warm_up = WarmUp(tools)
     server = build_server(tools, _Callers().of, on_arrival=warm_up.start, limiter=CapacityLimiter(AT_ONCE))
-    endpoint = ProtocolSessions(server, grants.names, sessions, max_body=MAX_BODY, security=security)
+    endpoint = ProtocolSessions(server, sessions, max_body=MAX_BODY, security=security, stateless=stateless)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -152,7 +193,8 @@ def build_app(
 
     protocol = Starlette(routes=[Route(PATH, endpoint=endpoint)], lifespan=lifespan)
     sockets = OpenSockets(sessions.sessions)
-    return Gate(protocol if banks is None else _beside(protocol, banks), grants, security, sockets)
+    app = protocol if banks is None else _beside(protocol, banks)
+    return Gate(app, grants, security, sockets, limits=limits, ready=ready, on_tenant=tools.look_after)
 
 
 def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
@@ -201,15 +243,30 @@ def checked_hosts(names: Sequence[str]) -> tuple[str, ...]:
 
 
 class Gate:
-    """Lets only known senders through and notes whom they act for. ``/health`` says that the server runs, no more.
+    """Lets only known senders through and notes whom they act for.
+
+    ``/health`` and ``/healthz`` say that the server runs, ``/readyz`` that it can use its banks, no more.
 
     The SDK checks Host, Origin and token. Its ``RequireAuthMiddleware`` is not used: it cannot refuse a WebSocket, and
     its answer has no hint.
     """
 
-    def __init__(self, app: ASGIApp, grants: Grants, security: TransportSecuritySettings, sockets: OpenSockets) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        grants: Grants,
+        security: TransportSecuritySettings,
+        sockets: OpenSockets,
+        *,
+        limits: TenantLimits | None = None,
+        ready: Callable[[], object] | None = None,
+        on_tenant: Callable[[str], None] | None = None,
+    ) -> None:
         self._app = app
         self._sockets = sockets
+        self._limits = limits
+        self._on_tenant = on_tenant
+        self._readiness = _Readiness(ready)
         self._checks = TransportSecurityMiddleware(security)
         self._authenticated = AuthenticationMiddleware(self._known, backend=BearerAuthBackend(grants))
 
@@ -223,6 +280,13 @@ class Gate:
             await self._app(scope, receive, send)
             return
         request = Request({**scope, "type": "http", "method": scope.get("method", "GET")})
+        asks = scope["type"] == "http" and request.method in {"GET", "HEAD"}
+        if asks and scope["path"] in {LIVE_PATH, READY_PATH}:
+            # Whoever looks after the process calls it by its address. Nobody learns anything here.
+            problem = await self._readiness.problem() if scope["path"] == READY_PATH else ""
+            answer = {"status": "unavailable", "message": problem} if problem else {"status": "ok"}
+            await JSONResponse(answer, 503 if problem else 200)(scope, receive, send)
+            return
         refused = await self._checks.validate_request(request)
         if refused is not None:
             await _refuse(scope, receive, send, refused.status_code)
@@ -230,28 +294,56 @@ class Gate:
             await _refuse(scope, receive, send, 400)
         elif int(request.headers.get("content-length", "0")) > MAX_BODY:
             await _refuse(scope, receive, send, 413)
-        elif scope["type"] == "http" and scope["path"] == HEALTH_PATH and request.method in {"GET", "HEAD"}:
+        elif asks and scope["path"] == HEALTH_PATH:
             await JSONResponse({"status": "ok"})(scope, receive, send)
         elif len(request.headers.getlist("authorization")) > 1:
             await _refuse(scope, receive, send, 401)
         else:
-            await self._authenticated(scope, receive, send)
+            try:
+                await self._authenticated(scope, receive, send)
+            except StoreError as error:
+                # Calls turn their errors into answers: this one is of the tokens.
+                await _refuse(scope, receive, send, 503, (error.code, "the tokens cannot be read now", error.hint))
 
     async def _known(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope["user"]
         if not isinstance(user, AuthenticatedUser):
             await _refuse(scope, receive, send, 401)
             return
-        scope[_TENANT] = user.access_token.subject
+        tenant = str(user.access_token.subject)
+        if wait := self._wait(tenant, requests=1):
+            await _refuse(scope, receive, send, 429, wait=wait)
+            return
+        if self._on_tenant is not None:
+            self._on_tenant(tenant)
+        scope[_TENANT] = tenant
+        scope[SCOPES] = tuple(user.access_token.scopes)
         scope[_MEMBERSHIP] = Membership(**(user.access_token.claims or {}))
         if scope["type"] == "http":
             await self._with_body(scope, receive, send)
             return
         with self._sockets.place(token_name(scope)) as free:
             if free:
-                await self._app(scope, receive, send)
+                await self._app(scope, self._counted(tenant, receive, send), send)
             else:
                 await _refuse(scope, receive, send, 503)
+
+    def _wait(self, tenant: str, *, requests: int = 0, size: int = 0) -> float:
+        return 0.0 if self._limits is None else self._limits.wait(tenant, requests=requests, size=size)
+
+    def _counted(self, tenant: str, receive: Receive, send: Send) -> Receive:
+        """Return what gives the messages of a WebSocket; one too many in a minute is its last."""
+
+        async def received() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                size = len(message.get("text") or message.get("bytes") or "")
+                if self._wait(tenant, requests=1, size=size):
+                    await send({"type": "websocket.close", "code": 1008, "reason": "too many requests"})
+                    return {"type": "websocket.disconnect", "code": 1008}
+            return message
+
+        return received
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on once it is whole; one whose sender hangs up before that is nobody's."""
@@ -266,6 +358,9 @@ class Gate:
             if len(body) > MAX_BODY:
                 await _refuse(scope, receive, send, 413)
                 return
+        if wait := self._wait(scope[_TENANT], size=len(body)):
+            await _refuse(scope, receive, send, 429, wait=wait)
+            return
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def given() -> Message:
@@ -284,6 +379,29 @@ class Gate:
             # Only a server that stops ends a request, one that has had its time to be answered.
             if not started:
                 await _refuse(scope, receive, send, 503, _STOPPING)
+
+
+class _Readiness:
+    """Whether the banks can be used, asked at most once a moment."""
+
+    def __init__(self, check: Callable[[], object] | None) -> None:
+        self._check = check
+        self._lock = anyio.Lock()
+        self._said = ""
+        self._until = 0.0
+
+    async def problem(self) -> str:
+        """Return what keeps the server from serving; empty when nothing does. It names no place and no tenant."""
+        async with self._lock:
+            if self._check is not None and time.monotonic() >= self._until:
+                try:
+                    await to_thread.run_sync(self._check)
+                    self._said = ""
+                except BankError as error:
+                    _log.warning("not ready: %s", error.advice)
+                    self._said = f"the banks cannot be used: {error.code}"
+                self._until = time.monotonic() + READY_SECONDS
+        return self._said
 
 
 def _ambiguous(scope: Scope) -> bool:
@@ -314,6 +432,11 @@ _REFUSALS = {
         "the Host header names a host that this server does not stand for",
         "Use the server's own address, or allow the name with --allowed-host.",
     ),
+    429: (
+        "too_many_requests",
+        "this tenant has sent more requests or bytes in the last minute than this server takes",
+        "Wait as many seconds as the header Retry-After says, or raise http_tenant_requests or http_tenant_megabytes.",
+    ),
     503: (
         "too_many_sockets",
         "this token has too many open WebSockets",
@@ -326,10 +449,15 @@ _STOPPING = ("stopping", "the server is stopping", "Start it again, then send th
 
 
 async def _refuse(
-    scope: Scope, receive: Receive, send: Send, status: int, said: tuple[str, str, str] | None = None
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    status: int,
+    said: tuple[str, str, str] | None = None,
+    wait: float = 0.0,
 ) -> None:
     error, message, hint = said or _REFUSALS[status]
-    headers = {}
+    headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
     if status == 400:
         # Where its body ends is what is not known: nothing that follows on this connection is a request.
         headers["Connection"] = "close"
@@ -350,6 +478,11 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
     )
 
 
+def tenant_limits(settings: Settings) -> TenantLimits:
+    """Return what the settings allow a tenant."""
+    return TenantLimits(requests=settings.http_tenant_requests, size=settings.http_tenant_megabytes * 2**20)
+
+
 class _Callers:
     """Tells from a request who sends it."""
 
@@ -365,6 +498,7 @@ class _Callers:
             session=session,
             membership=request.scope.get(_MEMBERSHIP, Membership()),
             principal=principal_in(request.scope),
+            scopes=scopes_in(request.scope),
         )
 
 
@@ -384,4 +518,15 @@ def _has_port(name: str) -> bool:
     return name.rpartition("]")[2].rpartition(":")[2].isdigit()
 
 
-__all__ = ["HEALTH_PATH", "MAX_BODY", "PATH", "Gate", "build_app", "checked_hosts", "run", "security_of"]
+__all__ = [
+    "HEALTH_PATH",
+    "LIVE_PATH",
+    "MAX_BODY",
+    "PATH",
+    "READY_PATH",
+    "Gate",
+    "build_app",
+    "checked_hosts",
+    "run",
+    "security_of",
+]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
+
+SCOPES = "reasoningbank.scopes"
+"""Where the gate notes in a connection's scope what its token allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,11 @@ def token_name(scope: Scope) -> str:
     return user.access_token.client_id if isinstance(user, AuthenticatedUser) else ""
 
 
+def scopes_in(scope: Scope) -> tuple[str, ...]:
+    """Return what the token of a known sender allows; nothing where the gate has not noted it."""
+    return tuple(scope.get(SCOPES, ()))
+
+
 def principal_in(scope: Scope) -> str:
     """Return who speaks in a request: the token, however many connections and sessions it has (DESIGN D16)."""
     return f"token-{hashlib.sha256(token_name(scope).encode()).hexdigest()[:24]}"
@@ -47,48 +57,68 @@ def session_of_day(scope: Scope) -> str:
 
 
 class ProtocolSessions:
-    """The protocol's endpoint: a session manager of the SDK for each token.
+    """The protocol's endpoint: a session manager of the SDK for each token, made at its first request.
 
     Args:
         server: What answers; its lifespan is entered once for each manager.
-        tokens: The names of the tokens.
         limits: Of each.
         max_body: The longest request in bytes.
         security: The Host headers and Origins that are accepted.
+        stateless: Keep no sessions: any of several servers may answer the next request.
     """
 
     def __init__(
         self,
         server: Server[None],
-        tokens: Collection[str],
         limits: SessionLimits,
         *,
         max_body: int,
         security: TransportSecuritySettings,
+        stateless: bool = False,
     ) -> None:
-        self._managers = {
-            token: StreamableHTTPSessionManager(
-                server,
-                json_response=True,
-                security_settings=security,
-                session_idle_timeout=limits.idle,
-                max_request_body_size=max_body,
-                max_sessions=limits.sessions,
-            )
-            for token in tokens
-        }
+        self._server = server
+        self._limits = limits
+        self._max_body = max_body
+        self._security = security
+        self._stateless = stateless
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
+        self._making = anyio.Lock()
+        self._group: TaskGroup | None = None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Keep sessions until the block ends."""
-        async with AsyncExitStack() as running:
-            for manager in self._managers.values():
-                await running.enter_async_context(manager.run())
+        async with anyio.create_task_group() as self._group:
             yield
+            self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a known sender."""
-        await self._managers[token_name(scope)].handle_request(scope, receive, send)
+        await (await self._manager(token_name(scope))).handle_request(scope, receive, send)
+
+    async def _manager(self, token: str) -> StreamableHTTPSessionManager:
+        async with self._making:
+            if token not in self._managers:
+                manager = StreamableHTTPSessionManager(
+                    self._server,
+                    json_response=True,
+                    stateless=self._stateless,
+                    security_settings=self._security,
+                    session_idle_timeout=self._limits.idle,
+                    max_request_body_size=self._max_body,
+                    max_sessions=self._limits.sessions,
+                )
+                assert self._group is not None
+                await self._group.start(_running, manager)
+                self._managers[token] = manager
+            return self._managers[token]
+
+
+async def _running(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None]) -> None:
+    """Keep a manager's sessions until the server stops."""
+    async with manager.run():
+        task_status.started()
+        await anyio.sleep_forever()
 
 
 class OpenSockets:

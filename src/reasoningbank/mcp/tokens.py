@@ -1,89 +1,247 @@
-"""Bearer tokens of the HTTP server: which token stands for which tenant, kept in files that only their owner can read.
+"""Bearer tokens of the HTTP server: whom each stands for and what it allows; only their digests are kept.
 
-``http-token`` is generated at the first start and stands for the server's own tenant, team and org.
-``http-tokens.json`` is optional and written by hand: a list of ``{"tenant": ..., "sha256": ...}``, the hexadecimal
-SHA-256 of the token, or with ``"token"`` the token itself; ``"team"`` and ``"org"`` say where its projects belong.
+``http-token`` in the data directory is generated at the first start and stands for the server's own tenant, team and
+org. Further tokens are made by ``rbank token create``. With banks in PostgreSQL they are rows of that database, which
+all servers share; else they are entries of ``http-tokens.json``, which may be written by hand, too: a list of
+``{"tenant": ..., "sha256": ...}``, the hexadecimal SHA-256 of the token, or with ``"token"`` the token itself;
+``"scopes"`` says what it allows (everything, unless it is there), ``"team"`` and ``"org"`` where its projects belong,
+``"name"`` what it is for.
+
+A server notices a token that was made or revoked, within ``FRESH_SECONDS`` where it is in a database.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
+import logging
 import os
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from anyio import to_thread
 from mcp.server.auth.provider import AccessToken
 
 from reasoningbank.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from reasoningbank.lock_file import open_lock
+from reasoningbank.safety.files import write_whole
+from reasoningbank.settings import POSTGRESQL
 from reasoningbank.system import user_id
+from reasoningbank.types.access import ACCESSES, Access, BearerToken, TokenRegister
+from reasoningbank.types.moment import as_moment
 from reasoningbank.types.scope import Membership
 
 TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file
 TENANTS_FILE = "http-tokens.json"
+LOCK_FILE = "http-tokens.lock"
 MAX_BYTES = 2**20
+FRESH_SECONDS = 2.0
+"""How long a server believes what a database has said of a token."""
+PREFIX = "rbt_"
+_MOST_BELIEVED = 10_000
 _LEAST = 16
+_TENANT_BYTES = 16
+_SECRET_BYTES = 32
+_log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """One token's digest, the tenant it stands for and its team and org; the token itself is not kept."""
+def new_token(
+    tenant: str, *, scopes: Sequence[str], name: str, membership: Membership, created: datetime
+) -> tuple[str, BearerToken]:
+    """Return a new token and what is kept of it.
 
-    digest: bytes
-    tenant: str
-    membership: Membership = field(default_factory=Membership)
+    Args:
+        tenant: Whom it stands for.
+        scopes: What it allows.
+        name: What it is for, for people.
+        membership: The team and org of its projects.
+        created: Now.
 
-    @property
-    def name(self) -> str:
-        """Tells tokens apart without giving them away."""
-        return hashlib.sha256(self.digest).hexdigest()[:16]
+    Raises:
+        InvalidInput: When there is no such scope.
+        MissingTenantError: When the tenant is blank.
+    """
+    membership.scopes(tenant)
+    text = PREFIX + base64.urlsafe_b64encode(_place_of(tenant) + secrets.token_bytes(_SECRET_BYTES)).decode()
+    kept = _token(_digest(text), tenant, membership)
+    return text, replace(kept, scopes=_checked(scopes), name=name, created=created)
+
+
+def register_of(url: str | None, home: Path) -> TokenRegister:
+    """Return where the tokens of a place of banks are: in its database, else in a file of the data directory."""
+    if url and urlsplit(url).scheme in POSTGRESQL:
+        from reasoningbank.storage.postgres_tokens import PostgresTokens
+
+        return PostgresTokens(url)
+    return FileTokens(home)
+
+
+class FileTokens:
+    """The tokens in ``http-tokens.json``, read again when the file has changed.
+
+    Args:
+        home: The data directory.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._path = home / TENANTS_FILE
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._known: tuple[BearerToken, ...] = ()
+
+    def all(self) -> tuple[BearerToken, ...]:
+        """Return every token.
+
+        Raises:
+            ConfigurationError: When the file is a link, is readable by others, or is not what it should be.
+        """
+        with self._lock:
+            mark = self._mark()
+            if mark != self._seen:
+                self._known = () if mark is None else tuple(_parse(self._path, _read_private(self._path)))
+                self._seen = mark
+            return self._known
+
+    def tokens(self, tenant: str) -> list[BearerToken]:
+        """Return the tokens of a tenant, oldest first."""
+        """Return the tokens of a tenant, oldest first."""
+        return [token for token in self.all() if token.tenant == tenant]
+
+    def found(self, place: str, sha256: str) -> BearerToken | None:  # noqa: ARG002 - one file holds all
+        """Return the token of this digest, whatever tenant it claims."""
+        """Return the token of this digest, whatever tenant it claims."""
+        return _matching(self.all(), sha256)
+
+    def add(self, token: BearerToken) -> None:
+        """Keep a new token."""
+        """Keep a new token."""
+        with self._changing() as entries:
+            entries.append(_entry(token))
+
+    def revoke(self, tenant: str, token_id: str) -> bool:
+        """Remove a tenant's token; return whether there was one."""
+        """Remove a tenant's token; return whether there was one."""
+        with self._changing() as entries:
+            kept = [each for each in entries if not _names(each, tenant, token_id)]
+            found = len(kept) < len(entries)
+            entries[:] = kept
+        return found
+
+    def _mark(self) -> tuple[int, int, int] | None:
+        try:
+            state = self._path.lstat()
+        except FileNotFoundError:
+            return None
+        return state.st_ino, state.st_size, state.st_mtime_ns
+
+    @contextmanager
+    def _changing(self) -> Iterator[list[Mapping[str, object]]]:
+        """Give the entries of the file, which are written when the block ends; one process at a time does so."""
+        try:
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = open_lock(self._home / LOCK_FILE)
+        except OSError as error:
+            raise StoreUnavailable(f"{self._home / LOCK_FILE} cannot be written: {error.strerror}") from error
+        try:
+            lock.lock()
+            self.all()
+            entries = json.loads(_read_private(self._path)) if self._mark() else []
+            yield entries
+            with write_whole(self._path) as file:
+                json.dump(entries, file, ensure_ascii=False, indent=1)
+        finally:
+            lock.close()
 
 
 class Grants:
-    """All tokens that are accepted; the token verifier of the MCP SDK."""
+    """All tokens that are accepted; the token verifier of the MCP SDK.
 
-    def __init__(self, grants: Sequence[Grant]) -> None:
-        self._grants = tuple(grants)
+    Args:
+        own: The token of the server's own tenant.
+        file: Those in a file.
+        register: Those in a database that several servers share; None without one.
+    """
+
+    def __init__(self, own: BearerToken, file: FileTokens, register: TokenRegister | None = None) -> None:
+        self._own = own
+        self._file = file
+        self._register = register
+        self._lock = threading.Lock()
+        self._believed: dict[str, tuple[BearerToken | None, float]] = {}
 
     @property
     def tenants(self) -> tuple[str, ...]:
-        """The tenants that any token stands for."""
-        return tuple(dict.fromkeys(grant.tenant for grant in self._grants))
+        """The tenants that a token of this machine stands for."""
+        return tuple(dict.fromkeys(token.tenant for token in (self._own, *self._file.all())))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What tells the tokens apart."""
-        return tuple(grant.name for grant in self._grants)
+    def of(self, token: str) -> BearerToken | None:
+        """Return what is kept of a token; every digest is compared in constant time, whether or not one has matched.
 
-    def of(self, token: str) -> Grant | None:
-        """Return the grant of a token; every digest is compared in constant time, whether or not one has matched."""
+        Raises:
+            StoreUnavailable: When the database that would know it cannot be reached.
+        """
         digest = _digest(token)
-        found = None
-        for grant in self._grants:
-            if hmac.compare_digest(grant.digest, digest):
-                found = grant
-        return found
+        found = _matching((self._own, *self._of_file()), digest)
+        return found or self._registered(token, digest)
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whom a token stands for: the tenant as subject, team and org as claims; the token is not handed on."""
-        grant = self.of(token.strip())
-        if grant is None:
+        token = token.strip()
+        if self._register is None:
+            found = self.of(token)
+        else:
+            found = await to_thread.run_sync(self.of, token)
+        if found is None:
             return None
-        claims = {"team": grant.membership.team, "org": grant.membership.org}
-        return AccessToken(token="", client_id=grant.name, scopes=[], subject=grant.tenant, claims=claims)
+        claims = {"team": found.membership.team, "org": found.membership.org}
+        return AccessToken(token="", client_id=found.id, scopes=list(found.scopes), subject=found.tenant, claims=claims)
+
+    def _of_file(self) -> Sequence[BearerToken]:
+        try:
+            return self._file.all()
+        except ConfigurationError as error:
+            _log.warning("the tokens of the file are refused until it is in order: %s", error.advice)
+            return ()
+
+    def _registered(self, token: str, digest: str) -> BearerToken | None:
+        """Return what the database says of a token, or has said a moment ago."""
+        place = _claimed_place(token)
+        if self._register is None or place is None:
+            return None
+        now = time.monotonic()
+        with self._lock:
+            known, until = self._believed.get(digest, (None, 0.0))
+        if now < until:
+            return known
+        found = self._register.found(place, digest)
+        with self._lock:
+            if len(self._believed) >= _MOST_BELIEVED:
+                self._believed.clear()
+            self._believed[digest] = (found, now + FRESH_SECONDS)
+        return found
 
 
-def load_grants(home: Path, tenant: str, membership: Membership | None = None) -> Grants:
+def load_grants(
+    home: Path, tenant: str, membership: Membership | None = None, register: TokenRegister | None = None
+) -> Grants:
     """Read both files; make the token of the server's own tenant when there is none.
 
     Args:
         home: The data directory.
         tenant: The server's own.
         membership: The server's own team and org; None for none.
+        register: Where further tokens are, when that is a database.
 
     Raises:
         ConfigurationError: When a file is a link, is readable by others, or is not what it should be.
@@ -92,24 +250,60 @@ def load_grants(home: Path, tenant: str, membership: Membership | None = None) -
     own = home / TOKEN_FILE
     if not own.is_symlink() and not own.exists():
         _make(own)
-    token = _read_private(own).strip()
-    if len(token) < _LEAST:
+    text = _read_private(own).strip()
+    if len(text) < _LEAST:
         raise ConfigurationError(
             f"{own} holds no token of at least {_LEAST} characters", hint="Delete the file; the server makes a new one."
         )
-    grants = [Grant(digest=_digest(token), tenant=tenant, membership=membership or Membership())]
-    shared = home / TENANTS_FILE
-    if shared.is_symlink() or shared.exists():
-        grants += _parse(shared, _read_private(shared))
-    if len({grant.digest for grant in grants}) != len(grants):
+    token = _token(_digest(text), tenant, membership or Membership())
+    file = FileTokens(home)
+    if len({each.sha256 for each in (token, *file.all())}) != len(file.all()) + 1:
         raise ConfigurationError(
-            f"{shared} gives one token to two tenants", hint="Give every tenant a token of its own."
+            f"{home / TENANTS_FILE} gives one token to two tenants", hint="Give every tenant a token of its own."
         )
-    return Grants(grants)
+    return Grants(token, file, register)
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+def _matching(tokens: Sequence[BearerToken], sha256: str) -> BearerToken | None:
+    found = None
+    for token in tokens:
+        if hmac.compare_digest(token.sha256, sha256):
+            found = token
+    return found
+
+
+def _token(sha256: str, tenant: str, membership: Membership) -> BearerToken:
+    """Return a token that allows everything; its id tells it apart from others without giving it away."""
+    name = hashlib.sha256(bytes.fromhex(sha256)).hexdigest()[:16]
+    return BearerToken(id=name, sha256=sha256, tenant=tenant, membership=membership)
+
+
+def _place_of(tenant: str) -> bytes:
+    return hashlib.sha256(tenant.encode()).digest()[:_TENANT_BYTES]
+
+
+def _claimed_place(token: str) -> str | None:
+    """Return the digest of the tenant's name that a token of ours begins with; None for any other token."""
+    try:
+        raw = base64.urlsafe_b64decode(token.removeprefix(PREFIX)) if token.startswith(PREFIX) else b""
+    except ValueError:
+        return None
+    return raw[:_TENANT_BYTES].hex() if len(raw) == _TENANT_BYTES + _SECRET_BYTES else None
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _checked(scopes: Sequence[str]) -> tuple[Access, ...]:
+    for scope in scopes:
+        if scope not in ACCESSES:
+            raise InvalidInput(
+                f"a token has no scope {str(scope)[:80]!r}", hint=f"The scopes are {', '.join(ACCESSES)}."
+            )
+    if not scopes:
+        raise InvalidInput("a token needs a scope", hint=f"The scopes are {', '.join(ACCESSES)}.")
+    return tuple(scope for scope in ACCESSES if scope in scopes)
 
 
 def _make(path: Path) -> None:
@@ -157,7 +351,7 @@ def _read_private(path: Path) -> str:
             raise ConfigurationError(f"{path} is not UTF-8 text", hint="Write it again.") from error
 
 
-def _parse(path: Path, text: str) -> list[Grant]:
+def _parse(path: Path, text: str) -> list[BearerToken]:
     wrong = ConfigurationError(
         f"{path} is not a list of tenants and tokens",
         hint='Write [{"tenant": "acme", "sha256": "<64 hexadecimal digits>"}], one entry for each token.',
@@ -168,34 +362,56 @@ def _parse(path: Path, text: str) -> list[Grant]:
         raise wrong from error
     if not isinstance(entries, list):
         raise wrong
-    return [_grant(entry, wrong) for entry in entries]
+    return [_of_entry(entry, wrong) for entry in entries]
 
 
-def _membership(tenant: str, named: Mapping[object, object], wrong: ConfigurationError) -> Membership:
-    """Return the team and org of an entry; nothing else may stand in it."""
-    team, org = named.get("team", ""), named.get("org", "")
-    if named.keys() - {"team", "org"} or not isinstance(team, str) or not isinstance(org, str):
-        raise wrong
-    membership = Membership(team=team, org=org)
-    try:
-        membership.scopes(tenant)
-    except InvalidInput as error:
-        raise wrong from error
-    return membership
-
-
-def _grant(entry: object, wrong: ConfigurationError) -> Grant:
+def _of_entry(entry: object, wrong: ConfigurationError) -> BearerToken:
     match entry:
         case {"tenant": str() as tenant, "sha256": str() as digits, **rest} if tenant.strip():
             try:
-                digest = bytes.fromhex(digits)
+                digest = bytes.fromhex(digits).hex()
             except ValueError as error:
                 raise wrong from error
-            if len(digest) == hashlib.sha256().digest_size:
-                return Grant(digest=digest, tenant=tenant, membership=_membership(tenant, rest, wrong))
+            if len(digest) == 2 * hashlib.sha256().digest_size:
+                return _described(digest, tenant, rest, wrong)
         case {"tenant": str() as tenant, "token": str() as token, **rest} if tenant.strip():
             if len(token) >= _LEAST:
-                return Grant(digest=_digest(token), tenant=tenant, membership=_membership(tenant, rest, wrong))
+                return _described(_digest(token), tenant, rest, wrong)
         case _:
             pass
     raise wrong
+
+
+def _described(digest: str, tenant: str, said: Mapping[object, object], wrong: ConfigurationError) -> BearerToken:
+    """Return a token with what else an entry says of it; nothing that is not known may stand in it."""
+    texts = {name: said.get(name, "") for name in ("team", "org", "name", "created")}
+    scopes = said.get("scopes", list(ACCESSES))
+    if said.keys() - {*texts, "scopes"} or not isinstance(scopes, list):
+        raise wrong
+    if not all(isinstance(text, str) for text in (*texts.values(), *scopes)):
+        raise wrong
+    membership = Membership(team=str(texts["team"]), org=str(texts["org"]))
+    try:
+        membership.scopes(tenant)
+        checked = _checked(scopes)
+        created = as_moment(str(texts["created"]), "created") if texts["created"] else None
+    except InvalidInput as error:
+        raise wrong from error
+    token = _token(digest, tenant, membership)
+    return replace(token, scopes=checked, name=str(texts["name"]), created=created)
+
+
+def _entry(token: BearerToken) -> dict[str, object]:
+    """Return a token as an entry of the file."""
+    entry: dict[str, object] = {"tenant": token.tenant, "sha256": token.sha256, "scopes": list(token.scopes)}
+    texts = {"name": token.name, "team": token.membership.team, "org": token.membership.org}
+    entry |= {name: text for name, text in texts.items() if text}
+    if token.created is not None:
+        entry["created"] = token.created.isoformat()
+    return entry
+
+
+def _names(entry: Mapping[str, object], tenant: str, token_id: str) -> bool:
+    """Return whether an entry of the file, which was read before, is this token."""
+    digest = str(entry["sha256"]).lower() if "sha256" in entry else _digest(str(entry["token"]))
+    return entry["tenant"] == tenant and _token(digest, tenant, Membership()).id == token_id

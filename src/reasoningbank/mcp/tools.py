@@ -99,13 +99,16 @@ class Tools:
         from reasoningbank.mcp.banks import belonging
         from reasoningbank.memories.standing import speaking
         from reasoningbank.operations.arguments import Arguments
+        from reasoningbank.types.access import allows, check_access
 
         operation, tool = self._operations[name]
         try:
+            check_access(caller.scopes, operation.needs)
             with belonging(caller.membership), speaking(caller.principal or caller.session, caller.session):
                 spec = self._specs[name]
                 given = Arguments(name, spec.inputs, spec.required, arguments)
-                return answered(self._banks, operation, tool, caller, given, reviews=self._reviews)
+                reviews = self._reviews and allows(caller.scopes, "admin")
+                return answered(self._banks, operation, tool, caller, given, reviews=reviews)
         except BankError:
             raise
         except Exception as error:

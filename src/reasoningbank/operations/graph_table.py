@@ -210,6 +210,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+delete_node",
         summary="Erase a node with its edges.",
+        admin=True,
         command=Command(
             name="graph delete",
             section="Graph",
@@ -279,6 +280,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+delete_edge",
         summary="Erase an edge; its nodes stay.",
+        admin=True,
         command=Command(
             name="graph delete-edge",
             section="Graph",

@@ -153,6 +153,7 @@ class Operation(NamedTuple):
         summary: What it does, in one line.
         command, tool, route: Where it is offered.
         reads: It only asks, so that a project without a bank is an empty one and none is made.
+        admin: Over HTTP it takes a token with the scope ``admin``: what was stored is gone or hidden after it.
         defaults: What the entrances take instead of the method's own defaults.
         fixed: Arguments that the command line always passes.
         parts: The fields of an options object that are offered; the others keep their defaults.
@@ -173,6 +174,12 @@ class Operation(NamedTuple):
     choices: Mapping[str, tuple[str, ...]] = _NONE
     plural: str = ""
     echo: tuple[str, ...] = ()
+    admin: bool = False
+
+    @property
+    def needs(self) -> Literal["read", "write", "admin"]:
+        """The scope that a token must have for it."""
+        return "admin" if self.admin else "read" if self.reads else "write"
 
 
 class Input(NamedTuple):

@@ -216,6 +216,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="+delete_memory",
         summary="Erase a memory, its evidence and its earlier versions.",
+        admin=True,
         command=Command(
             name="delete",
             section="Memories",
@@ -404,6 +405,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="admin.erase",
         summary="Erase what a session has left, or all that is older than a time; memories stay.",
+        admin=True,
         command=Command(
             name="erase",
             section="Sessions",
@@ -514,6 +516,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="quarantine.add",
         summary="Hold memories back, with everything made of them.",
+        admin=True,
         command=Command(name="quarantine", section="Curation", options={"memory_id": "--memory"}),
         route=Route(
             method="POST",

@@ -274,7 +274,7 @@ class PostgresStorage:
 
     def marks(self, tenant: str) -> Mapping[Scope, Hashable]:
         """Return the same scopes, each with a mark that is another one once its store was written."""
-        rows = self._asked(BankOwner(_digest(tenant), 0), "SELECT id, level, project, written FROM banks", ())
+        rows = self._asked(BankOwner(tenant_key(tenant), 0), "SELECT id, level, project, written FROM banks", ())
         found: dict[Scope, Hashable] = {}
         for bank, level, project, written in rows:
             found[Scope(tenant=tenant, project=str(project), level=cast("Any", level))] = (bank, written)
@@ -319,13 +319,13 @@ class PostgresStorage:
         return PostgresDatabase(self._pool, scope, owner, BankCopies(place))
 
     def _known(self, scope: Scope) -> BankOwner | None:
-        tenant = _digest(scope.tenant)
+        tenant = tenant_key(scope.tenant)
         rows = self._asked(BankOwner(tenant, 0), "SELECT id FROM banks WHERE place = ?", (_place(scope),))
         return BankOwner(tenant, cast(int, rows[0][0])) if rows else None
 
     def _made(self, scope: Scope) -> BankOwner:
         """Return the bank of a scope, made unless somebody else has made it by now."""
-        tenant = _digest(scope.tenant)
+        tenant = tenant_key(scope.tenant)
         with self._pool.used(), self._pool.begun(BankOwner(tenant, 0).begin("READ WRITE"), writing=True) as connection:
             source = PostgresSource(shown_url(self._pool.url), scope.project, connection)
             made = source.run(
@@ -350,7 +350,7 @@ class PostgresStorage:
             return PostgresSource(shown_url(self._pool.url), "", connection).run(sql, values)
 
 
-def _digest(tenant: str) -> str:
+def tenant_key(tenant: str) -> str:
     """Return what stands for a tenant in each of its rows: as long for a long name, and safe in a statement."""
     digest = hashlib.sha256(tenant.encode()).hexdigest()
     return "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32]))

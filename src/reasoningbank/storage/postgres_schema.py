@@ -75,6 +75,25 @@ CREATE FUNCTION kept_term(term text) RETURNS text LANGUAGE sql IMMUTABLE PARALLE
     RETURN CASE WHEN length(term) <= 200 THEN term ELSE encode(sha256(convert_to(term, 'UTF8')), 'hex') END;
 """
 """What all tables need; ``texts_in`` keeps texts as the engine keeps them (``postgres.kept``)."""
+_TOKENS = """
+CREATE TABLE IF NOT EXISTS tokens (
+    tenant uuid NOT NULL DEFAULT own_tenant(),
+    sha256 text NOT NULL,
+    id text NOT NULL,
+    owner text NOT NULL,
+    scopes text NOT NULL,
+    name text NOT NULL,
+    team text NOT NULL,
+    org text NOT NULL,
+    created text NOT NULL,
+    PRIMARY KEY (tenant, sha256)
+);
+ALTER TABLE tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tokens FORCE ROW LEVEL SECURITY;
+DROP POLICY IF EXISTS own ON tokens;
+CREATE POLICY own ON tokens USING (tenant = (SELECT own_tenant()));
+"""
+"""The tokens of servers; a token says which tenant it is of, and is looked for among the rows of that one alone."""
 _NUMBERS = """
 CREATE TABLE numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
@@ -272,6 +291,7 @@ def _migrate(connection: psycopg.Connection) -> int:
         writer.run(_NUMBERS)
         connection.execute(_NEXT_NUMBER)
     connection.execute(_USE)
+    connection.execute(_TOKENS)
     version = int(str(cursor_rows(connection, "SELECT version FROM schema_version", ())[0][0]))
     if version > len(schema.MIGRATIONS):
         raise StoreTooNew(f"the database has schema {version}; this version knows up to {len(schema.MIGRATIONS)}")

@@ -24,9 +24,10 @@ from reasoningbank.errors import (
     StoreError,
     WorkflowBusy,
 )
-from reasoningbank.mcp.protocol_sessions import principal_in, session_of_day
+from reasoningbank.mcp.protocol_sessions import principal_in, scopes_in, session_of_day
 from reasoningbank.mcp.server import AT_ONCE
 from reasoningbank.operations.json import to_json
+from reasoningbank.types.access import check_access
 from reasoningbank.types.scope import Membership
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class BankThreads:
         *,
         makes: bool = False,
         reads: bool = False,
+        admin: bool = False,
     ) -> Answer:
         """Do something with the bank of whom the connection's token stands for.
 
@@ -81,7 +83,12 @@ class BankThreads:
             project: The project; None for the query parameter ``project_id``, else the server's.
             makes: Whether it stores something new, so that a named project without a bank gets one.
             reads: Whether it only reads, so that the server's project without a bank is an empty one.
+            admin: Whether it takes a token with the scope ``admin``.
+
+        Raises:
+            AccessDenied: When the connection's token does not allow it.
         """
+        check_access(scopes_in(connection.scope), "admin" if admin else "read" if reads else "write")
         if self._places is None:
             self._places = CapacityLimiter(AT_ONCE)
 

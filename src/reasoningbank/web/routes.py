@@ -49,7 +49,11 @@ def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHa
     async def handle(request: Request) -> Response:
         values = await _values(request, operation, route)
         result = await desk.use(
-            request, lambda bank: run(operation, bank, values), makes=bool(route.created), reads=operation.reads
+            request,
+            lambda bank: run(operation, bank, values),
+            makes=bool(route.created),
+            reads=operation.reads,
+            admin=operation.admin,
         )
         new = route.created == "always" or (route.created == "new" and bool(getattr(result, "new", False)))
         return JSONResponse(answer_json(operation, result, values), status_code=201 if new else 200)
