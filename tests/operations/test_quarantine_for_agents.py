@@ -150,8 +150,7 @@ def test_no_endpoint_returns_text_of_a_memory_in_quarantine(guarded: Guarded, op
         for each in inputs_of(route.inputs)
         if not each.spread and (each.required or each.given in ASKED or route.method == "PATCH")
     }
-    path = route.path.replace(":path}", "}")
-    path = path.format(id=guarded.memory.id if path.startswith("/memories") else "a", conv_id="c")
+    path = route.place.format(id=guarded.memory.id if route.path.startswith("/memories") else "a", conv_id="c")
     if route.method == "GET":
         answer = guarded.rest.get(path, params={name: str(value) for name, value in values.items()})
     else:
@@ -163,7 +162,7 @@ def test_no_endpoint_returns_text_of_a_memory_in_quarantine(guarded: Guarded, op
 @promise("guard:agents")
 @pytest.mark.parametrize("path", ["", "/links"])
 def test_the_error_says_why_and_how_a_person_releases_it(guarded: Guarded, path: str) -> None:
-    answer = guarded.rest.get(f"/memories/{guarded.memory.id}{path}")
+    answer = guarded.rest.get(f"/api/v1/memories/{guarded.memory.id}{path}")
     assert (answer.status_code, answer.json()["error"]) == (403, "memory_quarantined")
     assert REASON.rstrip(".") in answer.json()["message"]
     assert f"rbank release --memory {guarded.memory.id}" in answer.json()["hint"]
@@ -186,8 +185,8 @@ def test_a_listing_of_what_is_in_quarantine_withholds_the_texts(tmp_path: Path) 
             lesson = bank.record(
                 title=f"The second {MARK}", content="Open the valve slowly.", outcome="success", source="mcp"
             )
-        listed, plan = guarded.rest.get("/quarantines"), guarded.rest.post("/quarantines", json=planned)
-        added = guarded.rest.post("/quarantines", json={"memory_id": lesson.id, "reason": "A forged page."})
+        listed, plan = guarded.rest.get("/api/v1/quarantines"), guarded.rest.post("/api/v1/quarantines", json=planned)
+        added = guarded.rest.post("/api/v1/quarantines", json={"memory_id": lesson.id, "reason": "A forged page."})
         for answer in (listed, plan, added):
             assert answer.status_code == 200
             assert MARK not in answer.text
@@ -210,7 +209,7 @@ def test_a_listing_of_what_is_in_quarantine_withholds_the_texts(tmp_path: Path) 
 def test_an_agent_adds_no_quarantine_to_a_memory_that_is_in_one(guarded: Guarded, selection: str) -> None:
     before = guarded.state()
     named = {"memory_id": guarded.memory.id} if selection == "memory_id" else {"source": MARK}
-    answer = guarded.rest.post("/quarantines", json={**named, "reason": "Another reason."})
+    answer = guarded.rest.post("/api/v1/quarantines", json={**named, "reason": "Another reason."})
     if selection == "memory_id":
         assert (answer.status_code, answer.json()["error"]) == (403, "memory_quarantined")
         assert "it is there already" in answer.json()["message"]
@@ -247,7 +246,7 @@ def test_an_agent_neither_changes_nor_erases_a_memory_in_quarantine(guarded: Gua
                 if each.required or each.given == "title"
             }
             body = None if route.method in {"GET", "DELETE"} else given
-            said = guarded.rest.request(route.method, route.path.format(id=name), json=body)
+            said = guarded.rest.request(route.method, route.place.format(id=name), json=body)
             assert (route.path, said.status_code, said.json()["error"]) == (route.path, 403, "memory_quarantined")
             assert f"rbank delete {name}" in said.json()["hint"]
             refused.append(f"{route.method} {route.path}")
@@ -260,11 +259,11 @@ def test_an_agent_erases_no_node_that_a_memory_in_quarantine_links(tmp_path: Pat
     guarded = Guarded(tmp_path / "home")
     try:
         before = guarded.state()
-        refused = guarded.rest.delete("/graph/nodes/a")
+        refused = guarded.rest.delete("/api/v1/graph/nodes/a")
         assert (refused.status_code, refused.json()["error"]) == (403, "memory_quarantined")
         assert "node 'a' stays" in refused.json()["message"]
         assert guarded.state() == before
-        assert guarded.rest.delete("/graph/nodes/b").status_code == 200
+        assert guarded.rest.delete("/api/v1/graph/nodes/b").status_code == 200
         with guarded.banks.use("acme", "shop") as bank:
             bank.graph.delete("a")
     finally:
@@ -285,13 +284,13 @@ def test_an_agents_edit_takes_no_good_memory_out_of_service(tmp_path: Path) -> N
             good = bank.record(title="The pump", content="Close the inlet first.", outcome="success")
             before = bank.get(good.id), bank.memories.history(good.id), bank.memories.links(good.id)
             for change in ({"content": attack}, {"title": attack}, {"tags": [attack[:40]]}, {"description": attack}):
-                answer = guarded.rest.patch(f"/memories/{good.id}", json={**change, "link_nodes": ["b"]})
+                answer = guarded.rest.patch(f"/api/v1/memories/{good.id}", json={**change, "link_nodes": ["b"]})
                 assert (answer.status_code, answer.json()["error"]) == (400, "invalid_memory"), change
                 assert "stays as it was" in answer.json()["message"]
             with pytest.raises(InvalidMemory, match="looks like a prompt injection"):
                 bank.update(good.id, content=attack, reader="agent")
             assert (bank.get(good.id), bank.memories.history(good.id), bank.memories.links(good.id)) == before
-            assert guarded.rest.patch(f"/memories/{good.id}", json={"title": "A pump"}).status_code == 200
+            assert guarded.rest.patch(f"/api/v1/memories/{good.id}", json={"title": "A pump"}).status_code == 200
     finally:
         guarded.banks.close()
 
@@ -309,7 +308,7 @@ def test_a_person_reads_what_is_in_quarantine_marked(guarded: Guarded) -> None:
     assert "QUARANTINE" in answer.text
     assert (answer.fields["state"], answer.fields["content"]) == ("quarantined", guarded.memory.content)
     assert (guarded.stored().state, guarded.stored().content) == ("quarantined", guarded.memory.content)
-    listed = guarded.rest.get("/quarantines").json()["quarantines"]
+    listed = guarded.rest.get("/api/v1/quarantines").json()["quarantines"]
     assert [each["id"] for each in listed[0]["members"]] == [guarded.memory.id]
 
 
@@ -324,7 +323,7 @@ def test_agents_move_no_confidence_of_a_memory_in_quarantine(guarded: Guarded) -
         answer = guarded.tool(f"memory_{name}", {"memory_id": before.id, "session_id": SESSION, **said})
         assert answer.failed
         assert answer.fields["error"] == "memory_quarantined"
-        refused = guarded.rest.post(f"/memories/{before.id}/{name}", json={**said, "session": SESSION})
+        refused = guarded.rest.post(f"/api/v1/memories/{before.id}/{name}", json={**said, "session": SESSION})
         assert (refused.status_code, refused.json()["error"]) == (403, "memory_quarantined")
     with guarded.banks.use("acme", "shop") as bank:
         with pytest.raises(MemoryQuarantined, match="quarantine"):

@@ -52,7 +52,7 @@ def test_what_agents_read_of_a_session_passes_the_gate(tmp_path: Path, monkeypat
         async def owned(scope, receive, send):  # type: ignore[no-untyped-def]  # an ASGI application
             await endpoints({**scope, TENANT: "acme", SCOPES: ACCESSES}, receive, send)
 
-        listed = TestClient(owned).get("/sessions")
+        listed = TestClient(owned).get("/api/v1/sessions")
         given: Mapping[str, object] = {"trajectory_id": captured.id}
         digest = Tools(banks).call("memory_distill", given, Caller(tenant="acme", session="t"))
     finally:

@@ -226,7 +226,7 @@ def test_no_request_brings_a_secret_to_disk(tmp_path: Path, secrets: list[Sample
     home, fields, answered = with_tenants(tmp_path / "home"), 0, Counter[int]()
     with serving(home) as served:
         memory = {"title": "Retry", "content": "Back off.", "outcome": "success"}
-        known = served.said("POST", "/memories", memory, status=201)["id"]
+        known = served.said("POST", "/api/v1/memories", memory, status=201)["id"]
         for text in secrets:
             requests = list(_requests(text.text, known))
             fields = len(requests)
@@ -294,7 +294,7 @@ def test_answers_say_how_many_secrets_were_replaced(bank: Bank, tools: Tools, se
     assert bank.record(**lesson).provenance["redacted"] == "2"
     answer = tools.call("memory_record", lesson, CALLER)
     assert "2 secrets were replaced" in str(answer.fields["message"])
-    made = served.said("POST", "/memories", lesson, status=201)
+    made = served.said("POST", "/api/v1/memories", lesson, status=201)
     assert "'redacted': '2'" in str(made) or "2 secrets were replaced" in str(made)
     captured = bank.sessions.keep(Trajectory(task=f"Deploy with {first}", final_answer=second))
     assert captured.secrets == 2

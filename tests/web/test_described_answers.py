@@ -114,13 +114,13 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         described = Described(served)
         said = described.said
         for node in NODES.values():
-            made = said("POST", "/graph/nodes", body=node)
+            made = said("POST", "/api/v1/graph/nodes", body=node)
             assert {name: made[name] for name in node} == node
         edge = {"id": "e-1", "source": "n-Event", "target": "n-AgentAnswer", "text": WHY, "weight": 0.8, "tags": ["w"]}
-        said("POST", "/graph/edges", body=edge)
-        own = said("POST", "/memories", body=LESSON)["id"]
-        said("POST", "/memories", body={**LESSON, "title": "Prune figs again", "link_nodes": []})
-        told = said("POST", "/conversations", body=TOLD)
+        said("POST", "/api/v1/graph/edges", body=edge)
+        own = said("POST", "/api/v1/memories", body=LESSON)["id"]
+        said("POST", "/api/v1/memories", body={**LESSON, "title": "Prune figs again", "link_nodes": []})
+        told = said("POST", "/api/v1/conversations", body=TOLD)
         assert told["preferences"]
         assert told["lesson"]
         parts: dict[str, dict[str, Any]] = {
@@ -131,40 +131,40 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         for name, part in (TOLD | {each: [parts[each]] for each in parts}).items():
             if isinstance(part, list | dict):
                 other = [part[0] | {"fig": 1}] if isinstance(part, list) else part | {"fig": 1}
-                refused = served.call("POST", "/conversations", {**TOLD, "conv_id": "other", name: other})
+                refused = served.call("POST", "/api/v1/conversations", {**TOLD, "conv_id": "other", name: other})
                 assert (refused.status_code, "fig: is not a field" in refused.text) == (400, True), refused.text
         for query in ("?q=when+to+prune+figs", "?q=prune+figs&by=lesson&session=s", "?q=figs&by=experience&limit=3"):
-            assert said("GET", "/memories/search", query)["count"] or "experience" in query
-        assert said("GET", "/memories/briefing", "?task=prune+figs&session=s")["items"]
-        said("POST", "/memories/{id}/feedback", body={"helpful": True, "session": "s"}, id=own)
-        said("POST", "/memories/{id}/outcome", body={"succeeded": True, "session": "s"}, id=own)
-        assert said("GET", "/memories")["memories"]
-        said("PATCH", "/memories/{id}", body={"content": "Prune figs in February."}, id=own)
-        said("GET", "/memories/{id}", id=own)
-        assert said("GET", "/memories/{id}/links", id=own)["link_nodes"]
-        assert said("GET", "/sessions")["sessions"]
-        assert said("GET", "/graph/search", "?q=pruned+figs")["paths"]
-        assert said("POST", "/questions", body={"question": "Why were figs pruned in winter?"})["seeds"]
-        assert said("POST", "/questions", body={"question": "What's the best product?"})["clarification"]
-        assert said("POST", "/graph/walk", body={"seeds": {"n-Event": 1, "nobody": 1}})["paths"]
-        lost = said("POST", "/graph/walk", body={"seeds": {"nobody": 1}})
+            assert said("GET", "/api/v1/memories/search", query)["count"] or "experience" in query
+        assert said("GET", "/api/v1/memories/briefing", "?task=prune+figs&session=s")["items"]
+        said("POST", "/api/v1/memories/{id}/feedback", body={"helpful": True, "session": "s"}, id=own)
+        said("POST", "/api/v1/memories/{id}/outcome", body={"succeeded": True, "session": "s"}, id=own)
+        assert said("GET", "/api/v1/memories")["memories"]
+        said("PATCH", "/api/v1/memories/{id}", body={"content": "Prune figs in February."}, id=own)
+        said("GET", "/api/v1/memories/{id}", id=own)
+        assert said("GET", "/api/v1/memories/{id}/links", id=own)["link_nodes"]
+        assert said("GET", "/api/v1/sessions")["sessions"]
+        assert said("GET", "/api/v1/graph/search", "?q=pruned+figs")["paths"]
+        assert said("POST", "/api/v1/questions", body={"question": "Why were figs pruned in winter?"})["seeds"]
+        assert said("POST", "/api/v1/questions", body={"question": "What's the best product?"})["clarification"]
+        assert said("POST", "/api/v1/graph/walk", body={"seeds": {"n-Event": 1, "nobody": 1}})["paths"]
+        lost = said("POST", "/api/v1/graph/walk", body={"seeds": {"nobody": 1}})
         assert [(seed["found"], seed["reason"]) for seed in lost["seeds"]] == [(False, "seed_not_found")]
-        assert said("GET", "/graph/nodes/{id}", id="n-Event")["lessons"]
-        said("PATCH", "/graph/nodes/{id}", body={"source_type": "log"}, id="n-Event")
-        assert {each["label"] for each in said("GET", "/graph/nodes")["nodes"]} == set(LABEL_FIELDS)
-        assert said("GET", "/conversations/{conv_id}", conv_id="told")["nodes"]
-        said("GET", "/graph/edges/{id}", id="e-1")
-        said("PATCH", "/graph/edges/{id}", body={"weight": 0.9}, id="e-1")
+        assert said("GET", "/api/v1/graph/nodes/{id}", id="n-Event")["lessons"]
+        said("PATCH", "/api/v1/graph/nodes/{id}", body={"source_type": "log"}, id="n-Event")
+        assert {each["label"] for each in said("GET", "/api/v1/graph/nodes")["nodes"]} == set(LABEL_FIELDS)
+        assert said("GET", "/api/v1/conversations/{conv_id}", conv_id="told")["nodes"]
+        said("GET", "/api/v1/graph/edges/{id}", id="e-1")
+        said("PATCH", "/api/v1/graph/edges/{id}", body={"weight": 0.9}, id="e-1")
         run = said("POST", "/workflow/execute", body={"user_input": "Why were figs pruned?", "preferences": {"x": 1}})
         ended = {"workflow_id": run["workflow_id"], "message_id": run["message_id"], "response": "They grow so."}
         assert said("POST", "/workflow/ai-answer", body=ended)["remembered"]["nodes"]
         assert said("GET", "/workflow/{workflow_id}", workflow_id=run["workflow_id"])["turns"]
         held = {"reason": "It is out of date.", "memory_id": own}
-        assert said("POST", "/quarantines", body={**held, "dry_run": True})["quarantined"]
-        said("POST", "/quarantines", body=held)
-        assert said("GET", "/quarantines")["quarantines"]
-        said("POST", "/sessions/erase", body={"session": "s"})
-        said("POST", "/sessions/erase", body={"before": "2020-01-01T00:00:00Z"})
+        assert said("POST", "/api/v1/quarantines", body={**held, "dry_run": True})["quarantined"]
+        said("POST", "/api/v1/quarantines", body=held)
+        assert said("GET", "/api/v1/quarantines")["quarantines"]
+        said("POST", "/api/v1/sessions/erase", body={"session": "s"})
+        said("POST", "/api/v1/sessions/erase", body={"before": "2020-01-01T00:00:00Z"})
         every = {
             f"{method.upper()} {place}"
             for place, methods in described.paths.items()

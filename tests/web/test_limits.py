@@ -32,10 +32,10 @@ ROUTES = (
     ("GET", "/mcp"),
     ("DELETE", "/mcp"),
     ("GET", "/health"),
-    ("POST", "/memories"),
-    ("GET", "/memories/search?q=x"),
-    ("PATCH", "/memories/m"),
-    ("DELETE", "/memories/m"),
+    ("POST", "/api/v1/memories"),
+    ("GET", "/api/v1/memories/search?q=x"),
+    ("PATCH", "/api/v1/memories/m"),
+    ("DELETE", "/api/v1/memories/m"),
     ("POST", "/workflow/execute"),
     ("POST", "/workflow/ai-answer"),
     ("GET", "/openapi.json"),
@@ -202,7 +202,7 @@ def test_a_length_over_the_limit_is_refused_before_the_body(method: str, path: s
 
 
 @promise("http:length")
-@pytest.mark.parametrize("path", ["/mcp", "/memories", "/workflow/execute", "/nowhere"])
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/memories", "/workflow/execute", "/nowhere"])
 def test_chunks_over_the_limit_are_refused(path: str, served: Served) -> None:
     chunk = b"40000\r\n" + b" " * 0x40000 + b"\r\n"
     assert asked(served, head(served, "POST", path, "Transfer-Encoding: chunked"), chunk * 4, b"1\r\n \r\n") == 413
@@ -236,8 +236,8 @@ def test_clients_that_hang_up_are_no_defect(served: Served) -> None:
     named = ("Mcp-Session-Id: " + session, "MCP-Protocol-Version: 2025-11-25")
     requests = [
         head(served, "POST", "/mcp", *named, token=GLOBEX, length=len(call)) + call,
-        head(served, "POST", "/memories", length=len(memory)) + memory,
-        head(served, "GET", "/memories/search?q=hang"),
+        head(served, "POST", "/api/v1/memories", length=len(memory)) + memory,
+        head(served, "GET", "/api/v1/memories/search?q=hang"),
         head(served, "GET", "/openapi.json"),
         head(served, "GET", "/mcp", *named, token=GLOBEX),
         head(served, "POST", "/workflow/execute", length=40) + b'{"user_input": "Which of both is it?"  }',

@@ -46,7 +46,7 @@ def test_a_new_question_is_running_its_memories_come_and_the_answer_completes_it
         assert complete["payload"]["answer"] == "The heat wave."
     state = served.said("GET", f"/workflow/{run['workflow_id']}")
     assert [(turn["user_input"], turn["ai_answer"]) for turn in state["turns"]] == [(CLEAR, "The heat wave.")]
-    nodes = served.said("GET", f"/conversations/{run['workflow_id']}")["nodes"]
+    nodes = served.said("GET", f"/api/v1/conversations/{run['workflow_id']}")["nodes"]
     assert [(node["label"], node["text"]) for node in nodes] == [
         ("UserRequest", CLEAR),
         ("AgentAnswer", "The heat wave."),
@@ -78,7 +78,7 @@ def test_an_answer_that_is_an_order_is_withheld_wherever_it_would_be_read(served
     withheld = "[withheld: looks like a prompt injection, it gives orders to its reader]"
     assert (turn["ai_answer"], turn["ai_reasoning"]) == (withheld, withheld)
     assert turn["ai_tool_calls"] == [{"name": "read", "arguments": {"path": "notes.md", "deep": [withheld]}}]
-    nodes = served.said("GET", f"/conversations/{run['workflow_id']}")["nodes"]
+    nodes = served.said("GET", f"/api/v1/conversations/{run['workflow_id']}")["nodes"]
     assert [node["label"] for node in nodes] == ["UserRequest"]
     assert "zebrafish" not in repr((said, state, nodes))
 
@@ -92,7 +92,7 @@ def test_who_asks_is_no_order_and_sees_what_was_asked(served: Served) -> None:
     state = served.said("GET", f"/workflow/{run['workflow_id']}")
     assert state["user_input"] == ORDER
     answered(served, run)
-    nodes = served.said("GET", f"/conversations/{run['workflow_id']}")["nodes"]
+    nodes = served.said("GET", f"/api/v1/conversations/{run['workflow_id']}")["nodes"]
     assert "zebrafish" not in repr(nodes)
 
 
@@ -229,7 +229,8 @@ def test_a_socket_needs_the_token_an_own_host_and_sees_its_own_tenant_alone(serv
 
 @promise("web:protection")
 @pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/graph/nodes"), ("POST", "/workflow/execute"), ("DELETE", "/memories/1")]
+    ("method", "path"),
+    [("GET", "/api/v1/graph/nodes"), ("POST", "/workflow/execute"), ("DELETE", "/api/v1/memories/1")],
 )
 def test_no_request_is_answered_without_a_known_sender(served: Served, method: str, path: str) -> None:
     assert httpx2.request(method, f"{served.base}{path}").status_code == 401
@@ -239,18 +240,18 @@ def test_no_request_is_answered_without_a_known_sender(served: Served, method: s
 
 @promise("web:errors")
 def test_what_is_refused_before_it_is_read_is_json_too(served: Served) -> None:
-    url = f"{served.base}/graph/nodes"
+    url = f"{served.base}/api/v1/graph/nodes"
     for answer, error in (
         (httpx2.get(url), "invalid_token"),
-        (served.call("GET", "/graph/nodes", Origin="http://evil.example"), "invalid_origin"),
-        (served.call("GET", "/graph/nodes", Host="evil.example"), "invalid_host"),
+        (served.call("GET", "/api/v1/graph/nodes", Origin="http://evil.example"), "invalid_origin"),
+        (served.call("GET", "/api/v1/graph/nodes", Host="evil.example"), "invalid_host"),
     ):
         said = answer.json()
         assert said["error"] == error
         assert said["message"]
         assert said["hint"]
     assert "error" not in httpx2.get(url).headers["www-authenticate"]
-    wrong = served.call("GET", "/graph/nodes", token="wrong-token-of-nobody")
+    wrong = served.call("GET", "/api/v1/graph/nodes", token="wrong-token-of-nobody")
     assert 'error="invalid_token"' in wrong.headers["www-authenticate"]
 
 

@@ -36,6 +36,9 @@ PROFILES: tuple[str, ...] = ("core", "briefing", "curation", "learning", "experi
 ``learning`` and ``curation`` are the core, for configurations that name them."""
 
 
+API = "/api/v1"
+"""What the path of every endpoint of the table begins with; its version changes when an answer loses a field."""
+
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _MEMORY_PROFILES = ("core", "briefing", "curation", "learning", "experience", "admin")
 
@@ -123,7 +126,7 @@ class Route(NamedTuple):
 
     Attributes:
         method: The HTTP method.
-        path: Its path; ``{name}`` and ``{name:path}`` are arguments.
+        path: Its path below ``API``; ``{name}`` and ``{name:path}`` are arguments.
         inputs: Its other arguments, of the query of GET and of the JSON body else; ``given=parameter`` where the names
             differ. ``*`` takes the whole body as the parameter after it.
         created: ``always`` for 201, ``new`` for 201 when the answer says that something is new.
@@ -140,8 +143,8 @@ class Route(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Its path as people and OpenAPI write it."""
-        return self.path.replace(":path}", "}")
+        """Its whole path as people and OpenAPI write it."""
+        return f"{API}{self.path}".replace(":path}", "}")
 
 
 class Operation(NamedTuple):

@@ -14,7 +14,7 @@ from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
-from reasoningbank.operations.operation import Json, Operation, Route, inputs_of
+from reasoningbank.operations.operation import API, Json, Operation, Route, inputs_of
 from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
@@ -38,7 +38,7 @@ _PROJECT: Json = {"name": PROJECT, "in": "query", "schema": _TEXT, "description"
 def routes(desk: BankThreads) -> list[Endpoint]:
     """Return the endpoints of the table; those without arguments in their path come first."""
     made = [
-        Endpoint(each.route.path, answering(_handler(desk, each, each.route)), methods=[each.route.method])
+        Endpoint(f"{API}{each.route.path}", answering(_handler(desk, each, each.route)), methods=[each.route.method])
         for each in sorted(OPERATIONS, key=lambda each: each.route is not None and "{" in each.route.path)
         if each.route is not None
     ]
