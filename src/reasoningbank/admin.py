@@ -32,6 +32,7 @@ from reasoningbank.types.signal import SIGNAL_TYPES
 if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.memories.admission import EnteredBy, Ready
+    from reasoningbank.types.metrics import Metrics
     from reasoningbank.types.records import WeightChange
 
 OnProgress = Callable[[int, int], None]
@@ -167,6 +168,21 @@ class Admin:
             embedder=self._context.embedder.name,
             model_id=store.model_id or "",
         )
+
+    def metrics(self) -> Metrics:
+        """Return the success criteria SC-001 to SC-006 of this project, each with its sample and its interval.
+
+        Where fewer cases are known than a criterion needs, it has no value and says what is missing.
+
+        Raises:
+            StoreError: When the bank cannot be read.
+        """
+        from reasoningbank.curation.metrics import measured
+        from reasoningbank.telemetry import criteria_measured
+
+        found = measured(self._context.store(), self._context.clock.now())
+        criteria_measured(found.all, store=self._context.place)
+        return found
 
     def weights(self, *, limit: int = 0) -> tuple[WeightChange, ...]:
         """Return how the learned weights of ratings, use and outcomes have changed, the newest last.

@@ -282,6 +282,7 @@ class AsyncAdmin(Awaited[Admin]):
     erase = awaited(Admin.erase)
     repair = awaited(Admin.repair)
     check_store = awaited(Admin.check_store)
+    metrics = awaited(Admin.metrics)
     weights = awaited(Admin.weights)
     roll_up = awaited(Admin.roll_up)
     backup = awaited(Admin.backup)

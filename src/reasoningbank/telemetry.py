@@ -10,7 +10,7 @@ import functools
 import hashlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +19,10 @@ from reasoningbank.settings import is_in_environment
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram
+    from opentelemetry.metrics import _Gauge as Gauge
     from opentelemetry.trace import Span, StatusCode, Tracer
+
+    from reasoningbank.types.metrics import Metric
 
 SCOPE = "reasoningbank"
 ObservedOperation = Literal[
@@ -49,7 +52,7 @@ SpanAttribute = str | int | float | bool
 _PROVIDERS = {"google": "gcp.gemini"}
 
 
-def _has_listener() -> bool:
+def is_listened_to() -> bool:
     """Return whether an SDK may be set up: whoever does that imports the API, or says so in the environment."""
     return "opentelemetry" in sys.modules or is_in_environment("OTEL_")
 
@@ -106,6 +109,24 @@ def _chat_tokens() -> Histogram:
     )
 
 
+@functools.cache
+def _criterion() -> Gauge:
+    from opentelemetry import metrics
+
+    return metrics.get_meter(SCOPE).create_gauge(
+        "reasoningbank.criterion.value", description="Success criteria SC-001 to SC-006, when they were last counted."
+    )
+
+
+@functools.cache
+def _criterion_sample() -> Gauge:
+    from opentelemetry import metrics
+
+    return metrics.get_meter(SCOPE).create_gauge(
+        "reasoningbank.criterion.sample", description="How many cases each success criterion is made of."
+    )
+
+
 def _failed() -> StatusCode:
     from opentelemetry.trace import StatusCode
 
@@ -145,7 +166,7 @@ def observed(operation: ObservedOperation, *, store: str) -> Iterator[Observatio
         operation: What is done.
         store: The scope it is done in; only its hash leaves this function.
     """
-    if not _has_listener():
+    if not is_listened_to():
         yield Observation(None)
         return
     started = time.perf_counter()
@@ -170,6 +191,22 @@ def observed(operation: ObservedOperation, *, store: str) -> Iterator[Observatio
                 labels["error.type"] = failure
             _duration().record(time.perf_counter() - started, labels)
             _operations().add(1, labels)
+
+
+def criteria_measured(criteria: Iterable[Metric], *, store: str) -> None:
+    """Export success criteria; one without enough data has a sample and no value.
+
+    Args:
+        criteria: The criteria.
+        store: The scope that they are of; only its hash leaves this function.
+    """
+    if not is_listened_to():
+        return
+    for each in criteria:
+        labels = {"reasoningbank.criterion.id": each.id, "gen_ai.memory.store.id": anonymous(store)}
+        _criterion_sample().set(each.sample, labels)
+        if each.value is not None:
+            _criterion().set(each.value, labels)
 
 
 class Chat:

@@ -35,6 +35,7 @@ with Bank.open(tenant="canarytenant", project="canaryproject", embedder=HashingE
     bank.feedback(memory.id, helpful=True)
     bank.outcome(memory.id, succeeded=True)
     bank.update(memory.id, title="canary again")
+    bank.admin.metrics()
     bank.delete(memory.id)
     try:
         bank.delete(memory.id)
@@ -73,6 +74,8 @@ def test_every_operation_is_a_span_and_counted_without_content(tmp_path: Path) -
     for name in ("gen_ai.memory.operation.duration", "gen_ai.memory.operation.count", "gen_ai.memory.delivered"):
         assert name in told
     assert "memory_not_found" in told
+    assert '"reasoningbank.criterion.sample"' in told
+    assert '"reasoningbank.criterion.id": "SC-006"' in told
     assert "canary" not in told
 
 

@@ -608,6 +608,13 @@ OPERATIONS: tuple[Operation, ...] = (
         plural="weights",
     ),
     Operation(
+        method="admin.metrics",
+        summary="Show the success criteria SC-001 to SC-006 with their samples and intervals.",
+        reads=True,
+        command=Command(name="metrics", section="The bank"),
+        route=Route(method="GET", path="/metrics"),
+    ),
+    Operation(
         method="report",
         summary="Show what memory is worth: success with and without it, and what does harm.",
         reads=True,
@@ -651,6 +658,7 @@ SHAPES: Mapping[str, str] = {
     "Arm": "sessions succeeded failed unknown rate",
     "Brief": "text tokens items left_out session",
     "BriefItem": "id=hit.id standing=hit.standing confidence=hit.confidence scope outcome=hit.outcome",
+    "Calibration": "*metric cases brier ece ece_interval bins",
     "CapturedSession": "*trajectory judgements",
     "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
     "duration_seconds=duration contradictions messages",
@@ -678,6 +686,8 @@ SHAPES: Mapping[str, str] = {
     "LessonHit": "*lesson score legs",
     "Memory": "id project title description content outcome standing confidence interval=belief.interval:3 usage_count "
     "tags category state provenance tokens version created_at updated_at last_used",
+    "Metrics": "at SC-001=helpful_rate SC-002=delivery_tokens SC-003=learning_rate SC-004=fewer_mistakes "
+    "SC-005=weight_spread SC-006=calibration",
     "NodeHit": "*node score legs",
     "Occurrence": 'id=event.id text=event.text standing claim start end source_type=event.fields.source_type|"" '
     "tags=event.tags conv_id=event.conv_id answers=led_to",

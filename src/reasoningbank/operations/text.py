@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from reasoningbank.operations.report_text import metrics_text, uplift_text
 from reasoningbank.operations.session_text import (
     capture_text,
     captured_session_text,
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionCredit, SessionOutcome
     from reasoningbank.types.records import WeightChange
     from reasoningbank.types.session import Origin
-    from reasoningbank.types.uplift import Arm, UpliftReport
     from reasoningbank.types.walk import WalkPath, WalkResult
 
 _WIDTH = 100
@@ -495,34 +495,9 @@ def review_item_text(item: ReviewItem) -> str:
     return "\n".join([head, f"   {memory.title}", *body, _block(memory.content)])
 
 
-def uplift_text(report: UpliftReport) -> str:
-    """Return what memory is worth."""
-    lines = [
-        f"{counted(report.sessions, 'session')} met a memory or would have.",
-        _arm("with memory", report.with_memory),
-        _arm("without memory", report.without_memory),
-        f"Injection adds {report.tokens_added:.0f} tokens to a session on average.",
-        report.message,
-    ]
-    for harm in report.harmful:
-        state = "set aside" if harm.set_aside else "in use"
-        lines.append(
-            f"{harm.memory_id} ({harm.title}), {state}: {harm.succeeded} of {counted(harm.shown, 'session')} succeeded "
-            f"({harm.rate:.0%}, at most {harm.upper_bound:.0%}); the project's {harm.base_rate:.0%}."
-        )
-    return "\n".join(lines)
-
-
 def _isolated(word: str, one: Isolated) -> str:
     because = f", made of {', '.join(one.because)}" if one.because else ""
     return f"{word}  {one.id}  was {one.before}  {one.title}{because}"
-
-
-def _arm(name: str, arm: Arm) -> str:
-    known = arm.succeeded + arm.failed
-    rate = "not known" if arm.rate is None else f"{arm.rate:.1%}"
-    sessions = counted(known, "session")
-    return f"{name}: {arm.succeeded} of {sessions} succeeded ({rate}), {arm.unknown} more with an unknown end."
 
 
 # ---- the graph
@@ -836,6 +811,7 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Kept": kept_text,
     "Lesson": lesson_text,
     "Memory": memory_text,
+    "Metrics": metrics_text,
     "Node": node_text,
     "NodePage": nodes_text,
     "NodeView": view_text,

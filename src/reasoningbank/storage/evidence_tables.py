@@ -207,6 +207,14 @@ WHERE m.state IN (SELECT value FROM texts_in(?)) AND m.confidence < ?
 ORDER BY m.key LIMIT ?
 """  # noqa: S608 - constant clauses
 
+_RATED = """
+SELECT m.id, coalesce(a.explicit_positive + a.explicit_negative, 0)
+FROM memories AS m LEFT JOIN aggregates AS a ON a.key = m.key
+WHERE coalesce(a.explicit_positive + a.explicit_negative, 0) > 0
+    OR m.key IN (SELECT s.key FROM signals AS s WHERE s.type = 'explicit')
+ORDER BY m.key
+"""
+
 
 class EvidenceTables:
     """Signals, aggregates and weights.
@@ -251,6 +259,11 @@ class EvidenceTables:
         for row in rows:
             found.setdefault(cast(str, row[1]), []).append(signal_from(self._source.project, row))
         return found
+
+    def rated(self) -> Mapping[str, int]:
+        """Return every memory that was rated, and how many ratings of it were rolled up."""
+        rows = self._source.run(_RATED)
+        return {cast(str, row[0]): cast(int, row[1]) for row in rows}
 
     def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
         """Return whether a signal of this type and session was added that counts once; a roll-up does not forget it."""

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from reasoningbank.web import prometheus
 from reasoningbank.web.requests import BankThreads, RequestHandler, answering
 from reasoningbank.web.routes import routes as made
 from reasoningbank.web.workflows import WorkflowEndpoints
@@ -27,6 +28,7 @@ def build_web(banks: Banks) -> Starlette:
         _route("POST", "/workflow/ai-answer", workflows.answer),
         _route("GET", "/workflow/{workflow_id}", workflows.get),
         WebSocketRoute("/workflow/ws/{workflow_id}", workflows.follow),
+        _route("GET", prometheus.PATH, prometheus.endpoint(desk)),
         *made(desk),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _refused})
