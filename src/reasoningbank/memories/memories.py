@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.arguments import checked_filter, checked_limit, checked_offset
 from reasoningbank.telemetry import observed
-from reasoningbank.types.memory import EDITED, STATES, Cause, Event, Memory, State, check_memory_id
+from reasoningbank.types.memory import STATES, Event, Memory, State, check_memory_id
 from reasoningbank.types.session import Origin
 
 if TYPE_CHECKING:
@@ -131,12 +130,12 @@ class Memories:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When no such version is kept, or others keep editing the memory.
         """
-        from reasoningbank.memories.admission import clean, edit, prepare_edit
+        from reasoningbank.memories.versions import rewrite, with_text_of
 
         with observed("update_memory", store=self._context.place):
             store = self._context.owner(check_memory_id(memory_id))
-            for _ in range(_ATTEMPTS):
-                current = store.memories.get(memory_id)
+
+            def changed(current: Memory) -> Memory:
                 kept = {earlier.version: earlier for earlier in store.memories.revisions(memory_id)}
                 if version == current.version:
                     return current
@@ -145,25 +144,16 @@ class Memories:
                     raise InvalidInput(
                         f"memory {memory_id[:80]!r} has no version {version}", hint=f"Its versions are {known}."
                     )
-                old = kept[version]
-                new = clean(
-                    replace(
-                        current,
-                        title=old.title,
-                        content=old.content,
-                        description=old.description,
-                        outcome=old.outcome,
-                        tags=old.tags,
-                        category=old.category,
-                    )
-                )
-                at = self._context.clock.now()
-                ready = prepare_edit(current, new, self._context.embedder, at=at)
-                with store.transaction() as transaction:
-                    restored = edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=self._context.session))
-                if restored is not None:
-                    return restored
-            raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
+                return with_text_of(current, kept[version])
+
+            return rewrite(
+                store,
+                memory_id,
+                changed,
+                embedder=self._context.embedder,
+                now=self._context.clock.now,
+                by=self._context.session,
+            )
 
     def origins(self, memory_id: str) -> tuple[Origin, ...]:
         """Return which sessions taught a memory, oldest first.

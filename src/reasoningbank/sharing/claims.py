@@ -1,0 +1,160 @@
+"""Texts from files become claims through the one door: nothing twice, and the provenance says where from."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.memories.admission import EnteredBy, Ready, admit_all, draft, prepare, why_held
+from reasoningbank.memories.front_matter import MarkdownMemory
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE
+from reasoningbank.types.memory import MAX_CONTENT, MAX_DESCRIPTION, MAX_TAG, MAX_TAGS, MAX_TITLE, Memory, Outcome
+from reasoningbank.types.transfer import Taken, TakenOver
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
+
+SOURCE, PLACE, WRITTEN = "source", "place", "written"
+"""The entries of a provenance: which product's file, where in it, and when the text was written there."""
+_BATCH = 64
+_NAMES = uuid.UUID("5b2f6d0e-6c0e-5f55-9c1b-7f1d6a0f6a11")
+"""The name space of the ids of imported texts, so that the same text of the same place is the same memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroughtText:
+    """One text of a file, before the gate has seen it.
+
+    Attributes:
+        place: The file, and what names the text there; the same place is the same memory.
+        title: Names the situation; empty for the beginning of the content.
+        content: What to do or avoid, or what is so.
+        description: When it applies.
+        outcome: Whether it says what worked or what failed.
+        tags: Labels.
+        category: Its category.
+        written: When it was written there; None when the file does not say.
+        id: The id it is to have; empty for one that follows from its place.
+    """
+
+    place: str
+    content: str
+    title: str = ""
+    description: str = ""
+    outcome: Outcome = "success"
+    tags: tuple[str, ...] = ()
+    category: str = ""
+    written: datetime | None = None
+    id: str = ""
+
+    @classmethod
+    def of_markdown(cls, memory: MarkdownMemory, place: str) -> BroughtText:
+        """Return the claim that a Markdown file without a memory here is."""
+        return cls(
+            place=place,
+            title=memory.title,
+            content=memory.content,
+            description=memory.description,
+            outcome=memory.outcome,
+            tags=memory.tags,
+            category=memory.category,
+            id=memory.id,
+        )
+
+
+def take_claims(
+    context: Context, claims: Sequence[BroughtText], *, source: str, vouched: bool = False, dry_run: bool = False
+) -> TakenOver:
+    """Store texts of files as claims with a confidence of 0.6; those that are here already stay as they are.
+
+    Args:
+        context: The bank.
+        claims: The texts.
+        source: Which product's file they come from.
+        vouched: A person stands by them: they are that person's, with the confidence of what is recorded.
+        dry_run: Only say what would be stored.
+    """
+    store, at = context.store(), context.clock.now()
+    origin: EnteredBy = "person" if vouched else "import"
+    taken: list[Taken] = []
+    fresh: list[Memory] = []
+    for claim in claims:
+        try:
+            memory = _drafted(claim, context.scope.project, source, origin, at)
+        except BankError as error:
+            taken.append(Taken(place=claim.place, change="refused", title=claim.title[:80], reason=str(error)))
+            continue
+        here = store.memories.many([memory.id]).get(memory.id)
+        twin = next(iter(store.memories.many((), texts=[memory.fingerprint])), None)
+        again = next(
+            (each.id for each in fresh if memory.id == each.id or memory.fingerprint == each.fingerprint), None
+        )
+        if here is not None and here.fingerprint == memory.fingerprint:
+            taken.append(Taken(place=claim.place, change="unchanged", id=here.id, title=here.title))
+        elif twin is not None or again is not None:
+            taken.append(Taken(place=claim.place, change="known", id=twin or again or "", title=memory.title))
+        elif here is not None:
+            reason = "its text here is another one"
+            taken.append(Taken(place=claim.place, change="conflict", id=here.id, title=here.title, reason=reason))
+        else:
+            fresh.append(memory)
+            taken.append(Taken(place=claim.place, change="added", id=memory.id, title=memory.title))
+    stored = [] if dry_run else _stored(context, fresh, origin, at)
+    return TakenOver(
+        source=source,
+        dry_run=dry_run,
+        taken=tuple(taken),
+        quarantined=tuple(memory.id for memory in stored if why_held(memory)),
+    )
+
+
+def _drafted(claim: BroughtText, project: str, source: str, origin: EnteredBy, at: datetime) -> Memory:
+    """Return a claim as a memory that is a candidate, unless a person stands by it.
+
+    Raises:
+        InvalidInput: When it is empty or too long.
+    """
+    if len(claim.content) > MAX_CONTENT:
+        raise InvalidInput(
+            f"the text has {len(claim.content):,} characters; a memory has at most {MAX_CONTENT:,}",
+            hint="Split it in its file.",
+        )
+    written = {} if claim.written is None else {WRITTEN: claim.written.isoformat()}
+    memory = draft(
+        origin=origin,
+        project=project,
+        title=claim.title[:MAX_TITLE] or beginning(claim.content),
+        content=claim.content,
+        outcome=claim.outcome,
+        description=claim.description[:MAX_DESCRIPTION],
+        tags=[tag[:MAX_TAG] for tag in claim.tags][:MAX_TAGS],
+        category=claim.category,
+        confidence=None if origin == "person" else DISTILLED_CONFIDENCE,
+        provenance={SOURCE: source, PLACE: claim.place, **written},
+        at=at,
+    )
+    own = claim.id or str(uuid.uuid5(_NAMES, f"{source}\0{claim.place}"))
+    return replace(memory, id=own, state="active" if origin == "person" else "candidate")
+
+
+def _stored(context: Context, memories: Sequence[Memory], origin: EnteredBy, at: datetime) -> list[Memory]:
+    ready: list[Ready] = []
+    for start in range(0, len(memories), _BATCH):
+        ready += prepare(memories[start : start + _BATCH], context.embedder, origin=origin)
+    if not ready:
+        return []
+    context.store_in_space()
+    with context.store().transaction() as transaction:
+        return admit_all(transaction, ready, at=at)
+
+
+def beginning(text: str) -> str:
+    """Return the first sentence of a text, as the title of one that has none."""
+    line = next((line.strip(" #*->") for line in text.splitlines() if line.strip(" #*->")), "")
+    sentence, stop, _ = line.partition(". ")
+    short = sentence + stop.strip() if len(sentence) <= MAX_TITLE // 2 else sentence[: MAX_TITLE // 2].rsplit(" ", 1)[0]
+    return short.rstrip(".") or "Untitled"
