@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from xml.sax.saxutils import escape
 
-from reasoningbank.types.metrics import Calibration
+from reasoningbank.types.metrics import CalibrationReport
 from reasoningbank.types.records import WeightChange
 from reasoningbank.types.signal import SIGNAL_TYPES
 
@@ -51,7 +51,7 @@ def _legend(names: Sequence[str]) -> list[str]:
     return parts
 
 
-def reliability(curves: Sequence[tuple[str, Calibration]]) -> str:
+def reliability(curves: Sequence[tuple[str, CalibrationReport]]) -> str:
     """Return a reliability diagram: on the diagonal confidence is what truly helped; a dot grows with its cases."""
     parts = _frame(
         "Confidence and what truly helped", "confidence", [(step / 5, f"{step / 5:.1f}") for step in range(6)]

@@ -264,6 +264,10 @@ class AsyncSharing(Awaited[Sharing]):
     promote = awaited(Sharing.promote)
     demote = awaited(Sharing.demote)
     promotions = awaited(Sharing.promotions)
+    export_markdown = awaited(Sharing.export_markdown)
+    import_markdown = awaited(Sharing.import_markdown)
+    import_from = awaited(Sharing.import_from)
+    export_skills = awaited(Sharing.export_skills)
     export = awaited(Sharing.export)
     import_ = awaited(Sharing.import_)
 

@@ -167,6 +167,7 @@ def test_the_command_rest_and_prometheus_say_the_same(tmp_path: Path, monkeypatc
     assert queried == set(re.findall(r"^# TYPE (\w+) gauge$", scraped.text, flags=re.MULTILINE))
 
 
+@promise("metrics:counted")
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=20, max_size=200))
 def test_the_calibration_error_is_a_mean_of_distances(cases: list[tuple[float, bool]]) -> None:
     found = calibrated(cases)
@@ -180,6 +181,7 @@ def test_the_calibration_error_is_a_mean_of_distances(cases: list[tuple[float, b
     assert found.ece >= whole - 1e-9
 
 
+@promise("metrics:counted")
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 50)), max_size=20))
 def test_weights_that_did_not_change_for_a_week_do_not_vary(changes: list[tuple[int, int]]) -> None:
     start = FrozenClock().now()

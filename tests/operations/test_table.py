@@ -132,9 +132,9 @@ def test_one_method_and_one_entry_are_a_command_a_tool_a_route_and_a_page(
         await endpoints({**scope, TENANT: "acme", SCOPES: ACCESSES}, receive, send)
 
     client = TestClient(owned)
-    assert client.get("/longest?least=1").json()["id"] == wanted.id
-    assert client.get("/longest?least=x").status_code == 400
-    described = client.get("/openapi.json").json()["paths"]["/longest"]["get"]
+    assert client.get("/api/v1/longest?least=1").json()["id"] == wanted.id
+    assert client.get("/api/v1/longest?least=x").status_code == 400
+    described = client.get("/openapi.json").json()["paths"]["/api/v1/longest"]["get"]
     assert [each["name"] for each in described["parameters"]] == ["least", "project_id"]
     banks.close()
 
@@ -301,7 +301,7 @@ def test_an_answer_that_is_one_text_is_shown_as_it_is_and_is_the_field_text_in_j
     banks.close()
     assert (answer.failed, dict(answer.fields)) == (False, {"text": "shop learns."})
     assert "shop learns." in answer.text
-    described = routes.openapi()["paths"]["/motto"]["get"]["responses"]["200"]["content"]["application/json"]
+    described = routes.openapi()["paths"]["/api/v1/motto"]["get"]["responses"]["200"]["content"]["application/json"]
     assert described["schema"]["properties"] == {"text": {"type": "string"}}
 
 

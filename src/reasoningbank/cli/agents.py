@@ -23,8 +23,8 @@ _PERSONAL = frozenset(
     }
 )
 """What gives or takes standing, or erases: only a person does it."""
-_WORDS = frozenset({"vouched", "state"})
-"""The options by which a person vouches for a text, or takes one out."""
+_WORDS = frozenset({"markdown", "vouched", "state"})
+"""The options by which a person vouches for a text, takes one out, or brings back what was edited."""
 _SOURCE = "agent"
 _AGENTS_OWN: Mapping[str, str] = {"rater": "agent", "reader": "agent", "source": _SOURCE}
 

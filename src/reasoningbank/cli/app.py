@@ -19,6 +19,7 @@ from reasoningbank.operations.table import OPERATIONS
 _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "scale": ("Sessions", "Let a program try a task several times and learn from all attempts.", "people:scale"),
     "graph example": ("Graph", "Write the shipped graph and say what to ask it.", "people:example"),
+    "edit": ("Memories", "Open a memory in your editor; what is saved is its new version.", "editor:edit"),
     "promote": ("Sharing", "Carry a reviewed lesson into the team or the org.", "people:promote"),
     "install": ("Agents and servers", "Put the MCP server and hooks into a client's configuration.", "clients:install"),
     "uninstall": ("Agents and servers", "Take them out of a client's configuration again.", "clients:uninstall"),
@@ -46,6 +47,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
 GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "share": "Write or read banks as files that git can merge.",
+    "skills": "Write strategies as Agent Skills.",
     "database": "Prepare a PostgreSQL database for banks.",
     "token": "Make, list and revoke the tokens of the HTTP server.",
 }

@@ -21,8 +21,8 @@ from reasoningbank.types.metrics import (
     LEAST_RATINGS,
     LEAST_SAMPLE,
     NOT_ENOUGH,
-    Calibration,
     CalibrationBin,
+    CalibrationReport,
     Metric,
     Metrics,
 )
@@ -279,7 +279,8 @@ def weight_spread(history: Sequence[WeightChange], now: datetime) -> float:
     since = now - timedelta(days=SETTLED_DAYS)
     before = [change for change in history if change.at <= since]
     start = before[-1].weights if before else ProjectWeights(project=history[0].weights.project if history else "none")
-    changes = [(since, start), *((change.at, change.weights) for change in history if since < change.at <= now)]
+    later = sorted((change for change in history if since < change.at <= now), key=lambda change: change.at)
+    changes = [(since, start), *((change.at, change.weights) for change in later)]
     ends = [at for at, _ in changes[1:]] + [now]
     lasted = [(end - at).total_seconds() for (at, _), end in zip(changes, ends, strict=True)]
     whole, largest = sum(lasted), 0.0
@@ -291,7 +292,7 @@ def weight_spread(history: Sequence[WeightChange], now: datetime) -> float:
     return largest
 
 
-def calibrated(cases: Sequence[tuple[float, bool]]) -> Calibration:
+def calibrated(cases: Sequence[tuple[float, bool]]) -> CalibrationReport:
     """Return how well confidence foretells what is said of a memory.
 
     Args:
@@ -301,12 +302,12 @@ def calibrated(cases: Sequence[tuple[float, bool]]) -> Calibration:
         CALIBRATION, *_tally(helpful for confidence, helpful in cases if confidence > HIGH_CONFIDENCE), above=0.75
     )
     if len(cases) < LEAST_SAMPLE:
-        return Calibration(metric=metric, cases=len(cases))
+        return CalibrationReport(metric=metric, cases=len(cases))
     groups: dict[int, list[tuple[float, bool]]] = {}
     for confidence, helpful in cases:
         groups.setdefault(min(int(confidence * BINS), BINS - 1), []).append((confidence, helpful))
     bins = tuple(_bin(place, groups[place]) for place in sorted(groups))
-    return Calibration(
+    return CalibrationReport(
         metric=metric,
         cases=len(cases),
         brier=sum((confidence - helpful) ** 2 for confidence, helpful in cases) / len(cases),

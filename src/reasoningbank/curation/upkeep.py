@@ -11,7 +11,7 @@ from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import BankError
 from reasoningbank.jobs.jobs import LOOK_EVERY
 from reasoningbank.settings import project_of
-from reasoningbank.telemetry import observed
+from reasoningbank.telemetry import criteria_measured, is_listened_to, observed
 from reasoningbank.types.consolidation import ConsolidationOptions
 from reasoningbank.types.lifecycle import DecayReport, PruneReport, StabilityCheck
 from reasoningbank.types.quantity import counted
@@ -80,6 +80,7 @@ class Upkeep:
             ("consolidate", self._consolidate_step),
             ("stability", self._stability_step),
             ("expire logs", self._expire_step),
+            ("metrics", self._measure_step),
         )
         runs, first = list[Run](), None
         for kind, step in steps:
@@ -141,6 +142,15 @@ class Upkeep:
             names = transaction.erasure.names_before(before)
             found = transaction.erasure.erase(names, at=now, before=before, history=False)
         return f"{counted(found.searches, 'search', 'searches')} erased from the log" if found.some else ""
+
+    def _measure_step(self) -> str:
+        """Export the success criteria where OpenTelemetry listens; nothing is said of it."""
+        if is_listened_to():
+            from reasoningbank.curation.metrics import measured
+
+            now = self._context.clock.now()
+            criteria_measured(measured(self._context.store(), now).all, store=self._context.place)
+        return ""
 
     def _repository(self) -> Path | None:
         """Return the configured repository, else the working directory's when that is this project's.

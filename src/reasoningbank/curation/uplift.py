@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.jobs.jobs import Handler
 from reasoningbank.storage.store import Store, StoreReader
-from reasoningbank.telemetry import criteria_measured, is_listened_to, observed
+from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
 from reasoningbank.types.memory import RELEASED, Memory
 from reasoningbank.types.quantity import counted
@@ -447,14 +447,10 @@ class Uplift:
         return {HARM: self._harm_job}
 
     def _harm_job(self, job: Job) -> None:
-        """Set aside what does harm, and export the success criteria; the next look comes a day later."""
+        """Set aside what does harm; the next look comes a day later."""
         store = self._context.store()
         harms = self._set_aside(store, self._harms(store, ended(store)))
         now = self._context.clock.now()
-        if is_listened_to():
-            from reasoningbank.curation.metrics import measured
-
-            criteria_measured(measured(store, now).all, store=self._context.place)
         with store.transaction() as transaction:
             transaction.note_run(Run(kind="harm-check", at=now, said=f"{len(harms)} found harmful"))
             transaction.jobs.enqueue(_look(max(job.due, self._context.clock.now()) + HARM_EVERY))

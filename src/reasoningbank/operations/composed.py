@@ -272,69 +272,6 @@ def background_work(bank: Bank) -> BackgroundWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """Where an export lies and how many memories it holds."""
-
-    path: str
-    memories: int
-
-
-def export(bank: Bank, file: str) -> Exported:
-    """Write all memories with their evidence to a file as JSON lines, secrets removed; `rbank import` reads it.
-
-    Args:
-        bank: The bank.
-        file: The file, written anew.
-    """
-    from reasoningbank.safety.arguments import usable_path
-
-    return Exported(memories=bank.admin.export(usable_path(file)), path=file)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
-    """Where a copy of the bank lies and its size."""
-
-    path: str
-    bytes: int
-
-
-def backup(bank: Bank, file: str | None = None) -> Copy:
-    """Copy the whole bank to a file while others read and write.
-
-    Args:
-        bank: The bank.
-        file: The file; without it one below the data directory.
-    """
-    from reasoningbank.safety.arguments import usable_path
-
-    path = bank.admin.backup(None if file is None else usable_path(file))
-    return Copy(path=str(path), bytes=path.stat().st_size)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
-    """The copy that replaced the bank and how many memories it holds."""
-
-    restored: bool = True
-    path: str
-    memories: int
-
-
-def restore(bank: Bank, file: str) -> Restored:
-    """Put a backup in the bank's place; what the bank held until now is kept beside it.
-
-    Args:
-        bank: The bank.
-        file: The backup.
-    """
-    from reasoningbank.safety.arguments import usable_path
-
-    bank.admin.restore(usable_path(file))
-    return Restored(path=file, memories=bank.memories.count())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Queued:
     """How many files were queued."""
 

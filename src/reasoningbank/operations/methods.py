@@ -64,9 +64,9 @@ def resources() -> tuple[str, ...]:
 def function_of(method: str) -> Callable[..., object]:
     """Return the function behind a name of the table; its first argument is a resource of a bank, or a bank."""
     if method.startswith("+"):
-        from reasoningbank.operations import composed
-
-        return typing.cast("Callable[..., object]", getattr(composed, method[1:]))
+        place, _, name = method[1:].rpartition(".")
+        module = importlib.import_module(f"reasoningbank.operations.{place or 'composed'}")
+        return typing.cast("Callable[..., object]", getattr(module, name))
     place, _, name = method.rpartition(".")
     if place:
         return typing.cast("Callable[..., object]", getattr(resource_class(place), name))

@@ -152,7 +152,7 @@ class Operation(NamedTuple):
 
     Attributes:
         method: The method of a bank (``search``, ``graph.walk``), or ``+name`` for a function of
-            ``reasoningbank.operations.composed``.
+            ``reasoningbank.operations.composed`` and ``+module.name`` for one of another module beside it.
         summary: What it does, in one line.
         command, tool, route: Where it is offered.
         reads: It only asks, so that a project without a bank is an empty one and none is made.

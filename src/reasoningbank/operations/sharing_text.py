@@ -3,17 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from reasoningbank.types.quantity import counted
+from reasoningbank.types.transfer import TakenAs
 
 if TYPE_CHECKING:
-    from reasoningbank.operations import composed
+    from reasoningbank.operations import files
     from reasoningbank.types.memory import ImportReport
     from reasoningbank.types.promotion import Promotion, PromotionCandidate, ShareReport
+    from reasoningbank.types.transfer import MarkdownFiles, SkillFiles, TakenOver
 
 _MOST = 20
 """Most memories of one kind that are listed."""
+
+
+def markdown_files_text(files: MarkdownFiles) -> str:
+    """Return what an export as Markdown has written."""
+    lines = [
+        f"{files.path}: {counted(len(files.written), 'file')} written, {files.unchanged} unchanged"
+        + (
+            f"; {counted(files.left_out, 'memory is', 'memories are')} archived or in quarantine"
+            if files.left_out
+            else ""
+        )
+    ]
+    lines += _first(f"left as it is, for its edits were never imported: {name}" for name in files.kept)
+    return "\n".join(lines)
+
+
+def skill_files_text(files: SkillFiles) -> str:
+    """Return which skills were written."""
+    lines = [f"{files.path}: {counted(len(files.skills), 'skill')} written"]
+    lines += _first(files.skills)
+    lines += _first(f"taken away, for its memory no longer stands high enough: {name}" for name in files.removed)
+    lines += _first(f"left out, for another folder has its name: {name}" for name in files.left_out)
+    if not files.skills:
+        lines.append("A skill needs a strategy that is confirmed or vouched for, believed with at least 0.7.")
+    return "\n".join(lines)
+
+
+def taken_over_text(report: TakenOver) -> str:
+    """Return what became of every text of an import."""
+    counts = [f"{report.count(change)} {change}" for change in get_args(TakenAs) if report.count(change)]
+    said = "would be " if report.dry_run else ""
+    lines = [f"{report.source}: {said}{', '.join(counts)}" if counts else f"{report.source}: nothing in it"]
+    shown = [each for each in report.taken if report.dry_run or each.change in {"edited", "conflict", "refused"}]
+    lines += _first(
+        f"{each.change:9}  {each.place}: {each.title or 'no memory'}{f' ({each.reason})' if each.reason else ''}"
+        for each in shown
+    )
+    lines += _first(f"in quarantine, it looks like a prompt injection: {name}" for name in report.quarantined)
+    if report.dry_run:
+        lines.append("Nothing was stored.")
+    return "\n".join(lines)
+
+
+def _first(lines: Iterable[str]) -> list[str]:
+    """Return the first lines, indented, and how many more there are."""
+    found = list(lines)
+    more = [f"  ... and {len(found) - _MOST} more"] if len(found) > _MOST else []
+    return [f"  {line}" for line in found[:_MOST]] + more
 
 
 def candidate_text(candidate: PromotionCandidate) -> str:
@@ -90,7 +140,7 @@ def _some(word: str, ids: Sequence[str], claimed: str) -> list[str]:
     return [*(f"{word} {one}{claimed}" for one in ids[:_MOST]), *more]
 
 
-def exported_text(exported: composed.Exported) -> str:
+def exported_text(exported: files.Exported) -> str:
     """Return where an export lies."""
     return f"{counted(exported.memories, 'memory', 'memories')} in {exported.path}"
 
@@ -102,11 +152,11 @@ def imported_text(report: ImportReport) -> str:
     return said if report.vouched else f"{said}; what came with the file is a claim"
 
 
-def copy_text(copy: composed.Copy) -> str:
+def copy_text(copy: files.Copy) -> str:
     """Return where a backup lies."""
     return copy.path
 
 
-def restored_text(restored: composed.Restored) -> str:
+def restored_text(restored: files.Restored) -> str:
     """Return which backup is the bank now."""
     return f"Restored {counted(restored.memories, 'memory', 'memories')} from {restored.path}."

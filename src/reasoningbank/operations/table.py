@@ -583,6 +583,12 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Take over shared files.",
         command=Command(name="share import", makes=True, section="Sharing", arguments=("source",)),
     ),
+    Operation(
+        method="sharing.export_skills",
+        summary="Write confirmed and vouched strategies as Agent Skills.",
+        reads=True,
+        command=Command(name="skills export", section="Sharing", arguments=("target",)),
+    ),
     # ---- the bank
     Operation(
         method="admin.stats",
@@ -621,23 +627,29 @@ OPERATIONS: tuple[Operation, ...] = (
         command=Command(name="report", section="The bank"),
     ),
     Operation(
-        method="+export",
-        summary="Write all memories with their evidence as JSON lines.",
+        method="+files.export",
+        summary="Write all memories as JSON lines with their evidence, or as Markdown.",
         reads=True,
         command=Command(name="export", section="The bank", arguments=("file",)),
     ),
     Operation(
-        method="admin.import_",
-        summary="Add the memories of an export.",
-        command=Command(name="import", makes=True, section="The bank", arguments=("source",)),
+        method="+files.import_",
+        summary="Add memories: of an export, of edited Markdown, of another product.",
+        command=Command(
+            name="import",
+            makes=True,
+            section="The bank",
+            arguments=("source",),
+            options={"product": "--from"},
+        ),
     ),
     Operation(
-        method="+backup",
+        method="+files.backup",
         summary="Write a complete, consistent copy of the bank.",
         command=Command(name="backup", section="The bank", arguments=("file",)),
     ),
     Operation(
-        method="+restore",
+        method="+files.restore",
         summary="Replace the bank by a backup of it.",
         command=Command(
             name="restore", makes=True, section="The bank", arguments=("file",), confirm="Replace the bank by {file}?"
@@ -658,7 +670,7 @@ SHAPES: Mapping[str, str] = {
     "Arm": "sessions succeeded failed unknown rate",
     "Brief": "text tokens items left_out session",
     "BriefItem": "id=hit.id standing=hit.standing confidence=hit.confidence scope outcome=hit.outcome",
-    "Calibration": "*metric cases brier ece ece_interval bins",
+    "CalibrationReport": "*metric cases brier ece ece_interval bins",
     "CapturedSession": "*trajectory judgements",
     "ConsolidationResult": "created_memories archived_memories skipped_count total_processed "
     "duration_seconds=duration contradictions messages",

@@ -27,10 +27,13 @@ from reasoningbank.operations.sharing_text import (
     copy_text,
     exported_text,
     imported_text,
+    markdown_files_text,
     promotion_text,
     promotions_text,
     restored_text,
     share_text,
+    skill_files_text,
+    taken_over_text,
 )
 from reasoningbank.types.quantity import counted
 
@@ -810,6 +813,7 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Judgement": judgement_text,
     "Kept": kept_text,
     "Lesson": lesson_text,
+    "MarkdownFiles": markdown_files_text,
     "Memory": memory_text,
     "Metrics": metrics_text,
     "Node": node_text,
@@ -831,9 +835,11 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "Scaled": scaled_text,
     "SessionOutcome": session_outcome_text,
     "ShareReport": share_text,
+    "SkillFiles": skill_files_text,
     "SourceReport": source_report_text,
     "StabilityCheck": stability_text,
     "Stats": stats_text,
+    "TakenOver": taken_over_text,
     "Trace": trace_text,
     "UndoReport": undo_text,
     "ErasedSessions": erased_sessions_text,

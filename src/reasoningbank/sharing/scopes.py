@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.search.search import Search
     from reasoningbank.sharing.privacy import Private
+    from reasoningbank.types.transfer import MarkdownFiles, SkillFiles, TakenOver
 
 
 _NO_REVIEWER = "Say who approves it: reviewer=..., or --reviewer."
@@ -271,6 +272,81 @@ class Sharing:
             store = self._context.store() if scope == self._context.scope else self._context.neighbour(scope)
             report += take_over(store, self._context.embedder, shared, at=self._context.clock.now(), vouched=vouched)
         return report
+
+    def export_markdown(self, target: str | Path) -> MarkdownFiles:
+        """Write each memory that a search can find as a Markdown file, to be read and edited, secrets removed.
+
+        What stands in a file besides the text (standing, confidence, version) cannot be changed there. A file with
+        edits that were never imported is left as it is, and so is every other file.
+
+        Args:
+            target: The directory; made when it is not there.
+
+        Raises:
+            StoreUnavailable: When it cannot be written.
+        """
+        from reasoningbank.sharing.markdown import write_markdown
+
+        return write_markdown(self._context.store(), usable_path(target))
+
+    def import_markdown(self, source: str | Path, *, vouched: bool = False, dry_run: bool = False) -> TakenOver:
+        """Take over Markdown files that a person has edited or written.
+
+        An edited text is a new version of its memory, which that person stands by; evidence stays, and what was not
+        changed is not touched. A memory that was changed here since its file was written is a conflict and stays. A
+        file without a memory here is a new memory: a claim.
+
+        Args:
+            source: A directory, or one file.
+            vouched: You stand by the files without a memory here: they are yours, with a confidence of 0.8.
+            dry_run: Only say what would be done.
+
+        Raises:
+            StoreUnavailable: When there is no such directory or file.
+        """
+        from reasoningbank.sharing.markdown import read_markdown
+
+        return read_markdown(self._context, usable_path(source), vouched=vouched, dry_run=dry_run)
+
+    def import_from(
+        self, product: str, source: str | Path, *, vouched: bool = False, dry_run: bool = False
+    ) -> TakenOver:
+        """Take over the memories of another product as claims; what is here already is not taken twice.
+
+        The provenance names the product, the file and the place in it.
+
+        Args:
+            product: Whose file it is: claude-md, agents-md, claude-memory, mem0, mcp-memory-service, claude-mem,
+                memory-server (the reference server's JSON lines) or contextd.
+            source: The file, or for claude-memory the folder.
+            vouched: You stand by the texts: they are yours, with a confidence of 0.8.
+            dry_run: Only say what would be done.
+
+        Raises:
+            InvalidInput: When it is no file of that product; nothing is stored.
+            StoreUnavailable: When there is no such file.
+        """
+        from reasoningbank.sharing.claims import take_claims
+        from reasoningbank.sharing.foreign import claims_of
+
+        texts = claims_of(product, usable_path(source))
+        return take_claims(self._context, texts, source=product, vouched=vouched, dry_run=dry_run)
+
+    def export_skills(self, target: str | Path) -> SkillFiles:
+        """Write strategies that are confirmed or vouched for, and believed with at least 0.7, as Agent Skills.
+
+        Each is a folder with a SKILL.md that says when to use it. Skills of earlier exports whose memory is that no
+        longer are taken away; folders of others stay.
+
+        Args:
+            target: The directory of skills, such as .claude/skills; made when it is not there.
+
+        Raises:
+            StoreUnavailable: When it cannot be written.
+        """
+        from reasoningbank.sharing.skills import write_skills
+
+        return write_skills(self._context.store(), usable_path(target))
 
     def _target(self, level: Level) -> Scope:
         """Return the team or org of this bank."""

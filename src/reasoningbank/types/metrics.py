@@ -61,7 +61,7 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class CalibrationReport:
     """Hold how well confidence foretells ratings.
 
     Attributes:
@@ -101,7 +101,7 @@ class Metrics:
     learning_rate: Metric
     fewer_mistakes: Metric
     weight_spread: Metric
-    calibration: Calibration
+    calibration: CalibrationReport
 
     @property
     def all(self) -> tuple[Metric, ...]:
