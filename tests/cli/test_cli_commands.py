@@ -287,6 +287,8 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "undo": ("i",),
         "demote": ("i",),
         "share": ("export", "f"),
+        "skills": ("export", "d"),
+        "edit": ("x",),
         "graph": ("search", "q"),
         "versions": ("i",),
         "revert": ("i", "--version", "1"),
@@ -640,7 +642,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
         "traces",
         "trace-outcome",
     ]
-    memories += ["branch-briefing", "branch-outcome", "session-outcome"]
+    memories += ["branch-briefing", "branch-outcome", "session-outcome", "edit"]
     sessions = [
         "capture",
         "sessions",
@@ -656,9 +658,9 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     sessions += ["refusals", "scale"]
     curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
     curation += ["quarantine", "quarantines", "review", "release"]
-    wider = ["candidates", "promotions", "demote", "share", "promote"]
+    wider = ["candidates", "promotions", "demote", "share", "skills", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker", "token"]
-    whole = ["status", "stats", "weights", "report", "export", "import", "backup", "restore", "jobs"]
+    whole = ["status", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore", "jobs"]
     whole += ["database", "doctor", "demo"]
     graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]

@@ -21,8 +21,10 @@ from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.curation.metrics import calibrated, weight_spread
 from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.protocol_sessions import SCOPES
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.access import ACCESSES
 from reasoningbank.types.metrics import NOT_ENOUGH
 from reasoningbank.types.records import WeightChange
 from reasoningbank.types.signal import ProjectWeights
@@ -145,7 +147,7 @@ def test_the_command_rest_and_prometheus_say_the_same(tmp_path: Path, monkeypatc
         endpoints = build_web(banks)
 
         async def owned(scope, receive, send):  # type: ignore[no-untyped-def]  # an ASGI application
-            await endpoints({**scope, TENANT: "acme"}, receive, send)
+            await endpoints({**scope, TENANT: "acme", SCOPES: ACCESSES}, receive, send)
 
         rest = TestClient(owned).get("/api/v1/metrics").json()
         scraped = TestClient(owned).get("/metrics")

@@ -141,7 +141,7 @@ def test_one_method_and_one_entry_are_a_command_a_tool_a_route_and_a_page(
     made = runpy.run_path(str(TOOL))
     assert "## rbank longest\n" in made["cli_page"]()
     assert "## memory_longest\n" in made["mcp_page"]()
-    assert "## GET /longest\n" in made["rest_page"]()
+    assert "## GET /api/v1/longest\n" in made["rest_page"]()
     assert "### bank.longest\n" in made["python_page"]()
 
 

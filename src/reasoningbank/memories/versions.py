@@ -25,7 +25,7 @@ def rewrite(
     now: Callable[[], datetime],
     by: str,
 ) -> Memory:
-    """Change the text of a memory and return it as it is then; a text that stays the same changes nothing.
+    """Change the text of a memory and return it as it is then; a change that gives what it is told changes nothing.
 
     Args:
         store: Where the memory is.
@@ -41,9 +41,10 @@ def rewrite(
     """
     for _ in range(_ATTEMPTS):
         old = store.memories.get(memory_id)
-        new = clean(change(old))
-        if new == old:
+        changed = change(old)
+        if changed is old:
             return old
+        new = clean(changed)
         at = now()
         ready = prepare_edit(old, new, embedder, at=at)
         with store.transaction() as transaction:
