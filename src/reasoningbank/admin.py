@@ -452,6 +452,6 @@ class Admin:
         if store.model_id not in {None, self._context.embedder.model_id}:
             problems.append(
                 f"The bank was built with {store.model_id}; the embedder is {self._context.embedder.model_id}: "
-                "choose the bank's embedder, or run `rbank doctor --reembed`."
+                "choose the bank's embedder, or run `rbank reembed`."
             )
         return Health(facts=facts, problems=tuple(problems))

@@ -398,7 +398,7 @@ class ModelMissing(ModelError):
 class ModelMismatch(ModelError):
     """Vectors of one model meet a bank whose vectors come from another."""
 
-    default_hint = "Open the bank with the embedder it was built with, or re-embed it with `rbank doctor --reembed`."
+    default_hint = "Open the bank with the embedder it was built with, or re-embed it with `rbank reembed`."
     code = "model_mismatch"
 
 

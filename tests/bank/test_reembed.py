@@ -16,7 +16,8 @@ from reasoningbank.types.experience import Trace
 
 @promise(
     "transfer:reembed",
-    "A bank can be moved to another embedder in one step; nothing is mixed and no evidence lost.",
+    "A bank can be moved to another embedder in one step, until which its old vectors serve; nothing is mixed and no "
+    "evidence lost, and what was written meanwhile has its new vector too.",
     source="DESIGN D11",
 )
 def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_local_bank: Callable[..., Bank]) -> None:
@@ -34,14 +35,25 @@ def test_a_bank_moves_to_another_embedder_with_all_its_evidence(open_local_bank:
         with pytest.raises(ModelMismatch):
             other.search("retry")
         seen: list[tuple[int, int]] = []
-        assert other.admin.reembed(progress=lambda done, total: seen.append((done, total))) == 150
+
+        def meanwhile(done: int, total: int) -> None:
+            # The old vectors serve, and what is written now gets its vector of the new model at the end.
+            assert bank.search("how often to retry on a timeout").memories
+            if not seen:
+                late.append(bank.record(title="Late kiwi", content="Peel the kiwi.", outcome="success").id)
+                believed[late[0]] = bank.get(late[0]).belief
+            seen.append((done, total))
+
+        late: list[str] = []
+        assert other.admin.reembed(progress=meanwhile) == 151
+        assert [memory.id for memory in other.search("Late kiwi: peel the kiwi").memories][:1] == late
         assert seen[-1] == (150, 150)
         assert {memory.id: memory.belief for memory in other.memories.list()} == believed
         assert other.search("Lesson 7 Retry 7 times").memories
         assert other.admin.check().problems == ()
     with pytest.raises(ModelMismatch):
         bank.search("retry")
-    assert bank.admin.reembed() == 150
+    assert bank.admin.reembed() == 151
     assert bank.search("how often to retry on a timeout").memories
 
 

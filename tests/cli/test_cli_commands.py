@@ -145,7 +145,7 @@ def test_commands_without_a_tool_print_documented_fields(run: Run, tmp_path: Pat
     assert (changed["title"], changed["tags"], changed["version"]) == ("Retry calls", ["net"], 2)
     assert done(run("update", memory_id, "--no-tags", "--json"))["tags"] == []
     health = done(run("doctor", "--json"))
-    assert set(health) == fields(Health) | {"reembedded"}
+    assert set(health) == fields(Health)
     assert health["healthy"] is True
 
 
@@ -302,6 +302,7 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "forget": ("i",),
         "database": ("init", "u"),
         "token": ("list",),
+        "migrate": ("u", "v"),
         "promote": ("i",),
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
@@ -581,16 +582,16 @@ def test_doctor_makes_no_bank(named: bool, home: Path, tmp_path: Path) -> None:
     assert [*tmp_path.rglob("*.db"), *home.rglob("*.db")] == []
 
 
-@promise("cli:reembed", "doctor names a change of embedder, and doctor --reembed heals it.", source="DESIGN D11")
+@promise("cli:reembed", "doctor names a change of embedder, and rbank reembed heals it.", source="DESIGN D11")
 def test_doctor_finds_and_heals_a_change_of_embedder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run(*RECORD)
     monkeypatch.setenv("REASONINGBANK_EMBEDDER", "minilm")
     result = run("doctor")
     assert result.exit_code == 1
-    assert "rbank doctor --reembed" in result.stdout
+    assert "rbank reembed" in result.stdout
     failed(run("search", "a call fails now and then, retry it", "--json"), 6, "model_mismatch")
-    healed = done(run("doctor", "--reembed", "--json"))
-    assert (healed["healthy"], healed["reembedded"]) == (True, 1)
+    assert done(run("reembed", "--json"))["reembedded"] == 1
+    assert done(run("doctor", "--json"))["healthy"] is True
     assert done(run("search", "a call fails now and then, retry it", "--json"))["count"] == 1
 
 
@@ -661,7 +662,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     wider = ["candidates", "promotions", "demote", "share", "skills", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker", "token"]
     whole = ["status", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore", "jobs"]
-    whole += ["database", "doctor", "demo"]
+    whole += ["database", "migrate", "reembed", "doctor", "demo"]
     graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
 

@@ -210,7 +210,7 @@ def test_doctor_makes_no_bank_of_a_mistyped_project(tmp_path: Path) -> None:
     said(tmp_path, "record", "--title", "A lesson", "--content", "Do it.", "--outcome", "success")
     before = {path.name for path in (tmp_path / "data" / "banks").rglob("*")}
     assert said(tmp_path, "--project", "shpo", "doctor", "--json")["problems"] == []
-    said(tmp_path, "--project", "shpo", "doctor", "--reembed", status=3)
+    said(tmp_path, "--project", "shpo", "reembed", status=3)
     assert {path.name for path in (tmp_path / "data" / "banks").rglob("*")} == before
 
 

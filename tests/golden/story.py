@@ -505,7 +505,7 @@ def upkeep(story: Story) -> None:
     say("restore", str(story.folder / "project" / "not-there.db"), "--yes")
     say("restore", story.file("bad.db", "no bank"), "--yes")
     show("doctor")
-    say("doctor", "--reembed")
+    say("reembed")
     say("--url", "ftp://example.org", "doctor")
     say("--tenant", " ", "stats")
     say("--project", " ", "stats")

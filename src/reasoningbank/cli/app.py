@@ -40,6 +40,8 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "token revoke": ("Agents and servers", "Let a token be refused from now on.", "tokens:revoke"),
     "status": ("Agents and servers", "Show clients, sessions, model, what was learned, what to do.", "status:status"),
     "database init": ("The bank", "Make the schema and the role for banks in PostgreSQL.", "databases:init"),
+    "migrate": ("The bank", "Carry banks to another place or engine, and compare every row.", "moves:migrate"),
+    "reembed": ("The bank", "Make all vectors anew for another embedder, while others search.", "moves:reembed"),
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
     "demo": ("The bank", "Show the loop: two sessions, the second does better.", "doctor:demo"),
 }

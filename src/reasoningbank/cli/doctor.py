@@ -29,11 +29,10 @@ from reasoningbank.types.scope import Scope
 @command(
     "doctor",
     COMMANDS["doctor"],
-    click.Option(["--reembed"], is_flag=True, help="First compute all vectors again with the embedder of today."),
     click.Option(["--ask-model"], is_flag=True, help="Ask a model's server that is not on this machine, too."),
     click.Option(["--repair"], is_flag=True, help="Save every whole row of a damaged bank in a new file."),
 )
-def doctor(call: Call, *, reembed: bool, ask_model: bool, repair: bool) -> None:
+def doctor(call: Call, *, ask_model: bool, repair: bool) -> None:
     """Print facts and problems; exit status 1 when there is a problem.
 
     With --repair, every whole row of a damaged bank is written to a new file beside it, and what is missing is named,
@@ -47,20 +46,14 @@ def doctor(call: Call, *, reembed: bool, ask_model: bool, repair: bool) -> None:
     if repair:
         _repair(call)
         return
-    done = 0
-    if reembed:
-        with call.open_bank(makes=False) as bank, progress("re-embedding") as bar:
-            done = bank.admin.reembed(progress=bar.step)
     if sys.stderr.isatty():
         print_note("Reading the whole bank and trying the embedder ...")
     health = examine(call, ask_model=ask_model)
     if call.as_json:
-        print_json({**to_json(health), "reembedded": done})
+        print_json(to_json(health))
     else:
         width = max(map(len, health.facts))
         lines = [f"{name:<{width}}  {value}" for name, value in health.facts.items()]
-        if reembed:
-            lines.append(f"{done} memories re-embedded.")
         lines += [f"problem: {problem}" for problem in health.problems]
         count = len(health.problems)
         summary = "Everything is in order." if not count else f"{counted(count, 'problem')}."

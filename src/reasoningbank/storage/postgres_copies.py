@@ -91,7 +91,7 @@ def write_backup(source: PostgresSource, scope: Scope, target: Path) -> None:
         database = SqliteDatabase(BankFile(Path(folder) / "bank.db"), scope)
         try:
             with database.writing() as unit:
-                tables = _tables(database)
+                tables = copied_tables(database)
                 for table in reversed(tables):
                     unit.run(f"DELETE FROM {table}{_but_own(table)}")  # noqa: S608 - names of our tables
                 for table, columns in tables.items():
@@ -130,7 +130,7 @@ def read_backup(backup: ConnectionSource, unit: Unit) -> None:
         unit: The transaction, which holds the bank's lock.
     """
     [(change,)] = unit.run("SELECT value FROM counters WHERE name = 'change'")
-    tables = _tables(backup)
+    tables = copied_tables(backup)
     for index in TEXT_INDEXES.values():
         unit.run(f"DELETE FROM {index.table}_words")  # noqa: S608 - a constant name
     for table in (*reversed(tables), "numbers"):
@@ -148,7 +148,7 @@ def read_backup(backup: ConnectionSource, unit: Unit) -> None:
     unit.run("UPDATE floors SET value = ? WHERE name = 'change' AND value < ?", (newer, newer))
 
 
-def _tables(source: RowSource) -> dict[str, Sequence[str]]:
+def copied_tables(source: RowSource) -> dict[str, Sequence[str]]:
     """Return the columns of every table of a bank file."""
     found: dict[str, list[str]] = {}
     for table, column in source.run(_TABLES):

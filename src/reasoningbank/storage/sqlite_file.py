@@ -316,7 +316,7 @@ class SqliteStorage:
 
 def opened_copy(source: Path, target: Path) -> Store | None:
     """Return a copy of a bank as a bank of its own at another place; None when it is not the copy of one."""
-    with translated(source), closing(_reading(source)) as connection:
+    with translated(source), closing(opened_for_reading(source)) as connection:
         copy(connection, target, vfs=checksum_vfs())
     scope = _owner(target)
     return None if scope is None else Store(SqliteDatabase(BankFile(target), scope), scope)
@@ -430,7 +430,10 @@ def restore(scope: Scope, source: Path, target: Path) -> int:
     verify(scope, source)
     kept = _kept_name(target)
     with translated(target), _beside(target, "restoring") as prepared:
-        with closing(_reading(source)) as backup, closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as copied:
+        with (
+            closing(opened_for_reading(source)) as backup,
+            closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as copied,
+        ):
             _pour(backup, copied)
             copied.pragma("journal_mode", "delete")
         if target.exists() and target.stat().st_size and _is_whole(target):
@@ -448,7 +451,7 @@ def restore_pages(source: Path, bank: apsw.Connection) -> int:
         The number of the bank's latest change.
     """
     change = _latest_change(bank)
-    with closing(_reading(source)) as backup:
+    with closing(opened_for_reading(source)) as backup:
         content = bytearray(backup.serialize("main"))
     content[_FORMATS] = bytes((_ROLLBACK, _ROLLBACK))
     with closing(apsw.Connection(":memory:")) as prepared:
@@ -477,7 +480,8 @@ def _beside(target: Path, purpose: Purpose) -> Iterator[Path]:
         yield path
 
 
-def _reading(path: Path) -> apsw.Connection:
+def opened_for_reading(path: Path) -> apsw.Connection:
+    """Open a bank file that nothing is written to."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     return connection
@@ -499,7 +503,7 @@ def verify(scope: Scope, source: Path) -> None:
 
 
 def _verify(scope: Scope, source: Path) -> None:
-    with closing(_reading(source)) as backup:
+    with closing(opened_for_reading(source)) as backup:
         check_readable(backup, source.name)
         state = [row[0] for row in backup.execute("PRAGMA integrity_check")]
         if state != ["ok"]:
@@ -523,7 +527,7 @@ def _pour(source: apsw.Connection, target: apsw.Connection) -> None:
 
 def _is_whole(target: Path) -> bool:
     try:
-        with translated(target), closing(_reading(target)) as bank:
+        with translated(target), closing(opened_for_reading(target)) as bank:
             return [row[0] for row in bank.execute("PRAGMA integrity_check")] == ["ok"]
     except StoreBusy:
         raise
@@ -552,7 +556,7 @@ def _pour_over(prepared: Path, target: Path, kept: Path) -> int:
     with closing(open_connection(target)) as bank:
         copy(bank, kept, vfs=bank.open_vfs)
         renewed = _renewed_file(prepared, _latest_change(bank))
-        with closing(_reading(prepared)) as content:
+        with closing(opened_for_reading(prepared)) as content:
             _pour(content, bank)
         bank.pragma("journal_mode", "wal")
         bank.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
