@@ -115,22 +115,18 @@ class FileTokens:
 
     def tokens(self, tenant: str) -> list[BearerToken]:
         """Return the tokens of a tenant, oldest first."""
-        """Return the tokens of a tenant, oldest first."""
         return [token for token in self.all() if token.tenant == tenant]
 
     def found(self, place: str, sha256: str) -> BearerToken | None:  # noqa: ARG002 - one file holds all
-        """Return the token of this digest, whatever tenant it claims."""
         """Return the token of this digest, whatever tenant it claims."""
         return _matching(self.all(), sha256)
 
     def add(self, token: BearerToken) -> None:
         """Keep a new token."""
-        """Keep a new token."""
         with self._changing() as entries:
             entries.append(_entry(token))
 
     def revoke(self, tenant: str, token_id: str) -> bool:
-        """Remove a tenant's token; return whether there was one."""
         """Remove a tenant's token; return whether there was one."""
         with self._changing() as entries:
             kept = [each for each in entries if not _names(each, tenant, token_id)]
