@@ -11,4 +11,7 @@ compile() {
 compile pyproject.toml requirements/build.in --extra remote --extra otel --output-file requirements/lock.txt
 compile pyproject.toml requirements/build.in --extra remote --extra otel --group dev \
     --constraint requirements/lock.txt --output-file requirements/dev.txt
+# What the tests install beside the environment: of Milvus Lite only what is not there already.
+compile requirements/milvus.in --constraint requirements/dev.txt --output-file requirements/milvus.txt \
+    $(sed -n 's/^\([A-Za-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements/dev.txt)
 compile --no-deps requirements/agents.in --output-file requirements/agents.txt

@@ -168,7 +168,7 @@ def _found(store: Store, embedder: Embedder, task: Needed, vector: Vector, lesso
     question = Question(
         text=task.task, condition=Filter(), limit=10, min_confidence=MIN_CONFIDENCE, unproven=UNPROVEN_POOL
     )
-    proven, pool, _ = find(store, embedder.model_id, question, vector)
+    proven, pool, *_ = find(store, embedder.model_id, question, vector)
     return Answered(answered=answers(proven), proven=tuple(proven), pool=tuple(pool), needed=lesson)
 
 

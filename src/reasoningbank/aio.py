@@ -289,6 +289,7 @@ class AsyncAdmin(Awaited[Admin]):
     metrics = awaited(Admin.metrics)
     weights = awaited(Admin.weights)
     roll_up = awaited(Admin.roll_up)
+    reconcile_vectors = awaited(Admin.reconcile_vectors)
     backup = awaited(Admin.backup)
     restore = awaited(Admin.restore)
     export = awaited(Admin.export)

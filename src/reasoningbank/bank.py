@@ -266,13 +266,14 @@ class Bank:
         from reasoningbank.graph.claims import DeletedParts
         from reasoningbank.graph.nodes import GraphVectors
         from reasoningbank.graph.sources import Citations
+        from reasoningbank.jobs.index import IndexUpkeep
         from reasoningbank.jobs.jobs import Jobs
         from reasoningbank.search.experience import TraceLearner
         from reasoningbank.search.vocabulary import Vocabulary
 
         vocabulary, vectors = Vocabulary(self._context), GraphVectors(self._context)
         deleted = DeletedParts(self._context)
-        upkeep = Upkeep(self._context, self.curation)
+        upkeep, index = Upkeep(self._context, self.curation), IndexUpkeep(self._context)
         return Jobs(
             self._context,
             [
@@ -286,8 +287,12 @@ class Bank:
                 vectors,
                 Citations(self._context),
                 ConversationWriter(self._context),
+                index,
             ],
-            due=[queue.queue_due for queue in (vocabulary, self._distiller, upkeep, self._uplift, vectors, deleted)],
+            due=[
+                queue.queue_due
+                for queue in (vocabulary, self._distiller, upkeep, self._uplift, vectors, deleted, index)
+            ],
         )
 
     @classmethod
@@ -357,7 +362,9 @@ class Bank:
                 client_timeout=settings.client_timeout,
                 home=settings.home,
             )
-        storage = open_storage(url if url is not None else settings.url or None, home=settings.home)
+        storage = open_storage(
+            url if url is not None else settings.url or None, home=settings.home, vectors=settings.vectors
+        )
         if not create:
             from reasoningbank.storage.absent import AbsentAsEmpty
 

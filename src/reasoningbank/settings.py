@@ -58,6 +58,8 @@ class Settings:
     Attributes:
         home: The data directory; files below it belong to the user alone.
         url: Where banks live; empty for one file per project below ``home``.
+        vectors: An index of the vectors beside the banks: qdrant+http://HOST:PORT, milvus+http://HOST:PORT or
+            milvus:///FILE; empty for none, unless the URL has ?vectors=.
         tenant: The owner of the banks; empty means that callers must name one.
         project: The project; empty means that it is derived from the working directory.
         team: The team that the project belongs to, whose memories searches find too; empty for none.
@@ -118,6 +120,7 @@ class Settings:
 
     home: Path
     url: str = ""
+    vectors: str = ""
     tenant: str = ""
     project: str = ""
     team: str = ""
@@ -468,6 +471,8 @@ def absolute_url(url: str) -> str:
     """
     from urllib.parse import quote, unquote, urlsplit
 
+    url, vectors = split_vectors(url)
+    beside = f"?vectors={quote(vectors, safe=':/@')}" if vectors else ""
     usual = f"Use {SQLITE}PATH, postgresql://..., memory:// or no URL for the embedded default."
     try:
         scheme = urlsplit(url).scheme
@@ -477,26 +482,42 @@ def absolute_url(url: str) -> str:
     if not path and scheme not in {"memory", *POSTGRESQL}:
         raise ConfigurationError(f"{url!r} names no store", hint=usual)
     if not path or path.startswith("~") or Path(path).is_absolute():
-        return url
+        return url + (beside.replace("?", "&", 1) if "?" in url else beside)
     if _lacks_a_slash(path):
         raise ConfigurationError(
             f"{url!r} is a path below the working directory, which has no such directory; perhaps /{path} is meant",
             hint=f"Use {SQLITE}/{path} for the absolute path, or {SQLITE}./{path} for the relative one.",
         )
-    return SQLITE + quote(str(Path(path).absolute()))
+    return SQLITE + quote(str(Path(path).absolute())) + beside
+
+
+_VECTORS = re.compile(r"[?&]vectors=([^&]*)")
+
+
+def split_vectors(url: str) -> tuple[str, str]:
+    """Return the URL of banks without the index of vectors that it names, and the URL of that index; empty for none."""
+    from urllib.parse import unquote
+
+    found = _VECTORS.search(url)
+    if found is None:
+        return url, ""
+    before, after = url[: found.start()], url[found.end() :]
+    return before + (f"?{after[1:]}" if found.group().startswith("?") and after else after), unquote(found.group(1))
 
 
 def shown_url(url: str) -> str:
     """Return the URL of a place for people to read: without the name and the password of a user."""
     from urllib.parse import urlsplit
 
+    url, vectors = split_vectors(url)
+    beside = f"?vectors={shown_url(vectors)}" if vectors else ""
     try:
         parts = urlsplit(url)
     except ValueError:
         return "a URL that cannot be read"
     if "@" not in parts.netloc and parts.scheme not in POSTGRESQL:
-        return url
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return url + beside
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{beside}"
 
 
 def _lacks_a_slash(path: str) -> bool:

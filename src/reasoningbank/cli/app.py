@@ -50,6 +50,7 @@ GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "share": "Write or read banks as files that git can merge.",
     "skills": "Write strategies as Agent Skills.",
+    "vectors": "Care for the index of vectors beside the bank.",
     "database": "Prepare a PostgreSQL database for banks.",
     "token": "Make, list and revoke the tokens of the HTTP server.",
 }

@@ -423,7 +423,7 @@ class Past:
         if check_space(self._store, self._embedder):
             question = heard(then, self._embedder, replace(question, weak=True))
             vector = self._embedder.embed_queries([question.text])[0]
-            proven, pool, _ = find(then, self._embedder.model_id, question, vector)
+            proven, pool, *_ = find(then, self._embedder.model_id, question, vector)
         most = UNPROVEN_DRAWN if answers(proven) else UNPROVEN_BEST
         most = most if question.unproven is None else question.unproven
         drawn = [replace(hit, unproven=True) for hit in unlike(pool, proven)[:most]]

@@ -656,6 +656,11 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
+        method="admin.reconcile_vectors",
+        summary="Make the index of vectors beside the bank equal to the bank.",
+        command=Command(name="vectors reconcile", section="The bank"),
+    ),
+    Operation(
         method="+background_work",
         summary="Show the background work: done, waiting, failed.",
         reads=True,

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         ReviewItem,
     )
     from reasoningbank.types.recall import Brief, Hit, Leg, Recall, SessionCredit, SessionOutcome
-    from reasoningbank.types.records import WeightChange
+    from reasoningbank.types.records import IndexReport, WeightChange
     from reasoningbank.types.session import Origin
     from reasoningbank.types.walk import WalkPath, WalkResult
 
@@ -301,6 +301,14 @@ def _counts_text(credit: SessionCredit, moved: OutcomeReport | None) -> str:
         return f"{counts} as before, confidence {now}{without}."
     before = f"{moved.previous_confidence:.3f}"
     return f"{counts}, confidence {before} to {now}{without if before != alone else ''}."
+
+
+def index_text(report: IndexReport) -> str:
+    """Return what was done to make the index of vectors equal to the bank."""
+    return (
+        f"The index at {report.place} holds {counted(report.memories, 'memory')}, as the bank does: "
+        f"{report.written} written, {report.removed} removed."
+    )
 
 
 def stats_text(stats: Stats) -> str:
@@ -792,6 +800,7 @@ def _duplicate(each: Duplicate) -> str:
 _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "str": str,
     "BackgroundWork": jobs_text,
+    "IndexReport": index_text,
     "Brief": brief_text,
     "CaptureReport": capture_text,
     "CapturedSession": captured_session_text,

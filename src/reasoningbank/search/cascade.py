@@ -114,13 +114,14 @@ def cascade(
     for store in usable:
         asked = question if store is own else replace(question, limit=question.limit and question.limit + SPARE)
         try:
-            found, below, held = find(store, embedder.model_id, asked, vector)
+            found, below, held, said = find(store, embedder.model_id, asked, vector)
         except (ModelMismatch, StoreError) as error:
             if store is own:
                 raise
             warnings.append(left_out(store, error))
             continue
         searched.append(store)
+        warnings += [warning for warning in said if warning not in warnings]
         above += map(weighted, found)
         pool += map(weighted, below)
         vectors |= {(store.scope.level, hit.id): held[hit.id] for hit in (*found, *below) if hit.id in held}

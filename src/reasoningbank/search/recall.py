@@ -107,11 +107,13 @@ class Findings(NamedTuple):
         proven: Best first.
         pool: The unproven hits that may be drawn from.
         vectors: Of titles and contents, by id: those of all hits that have one.
+        warnings: What went wrong with the search, although it was made.
     """
 
     proven: list[Hit]
     pool: list[Hit]
     vectors: Mapping[str, Vector]
+    warnings: tuple[str, ...] = ()
 
 
 class Wanted(NamedTuple):
@@ -141,7 +143,7 @@ def recall(
         return (), (), {}
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
-    proven, pool, vectors = find(store, embedder.model_id, question, vector)
+    proven, pool, vectors, _ = find(store, embedder.model_id, question, vector)
     chosen = offered(proven, pool, question.unproven, chance)
     return tuple(map(revealed, proven)), tuple(map(revealed, chosen)), vectors
 
@@ -195,7 +197,8 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     }
     proven, *others = [placed(hits, vectors, model_id, each.limit) for hits, each in zip(lists, wanted, strict=True)]
     marked = disputed([*proven, *(hit for hits in others for hit in hits)], vectors, model_id)
-    return Findings(marked[: len(proven)], marked[len(proven) :], vectors)
+    warnings = dict.fromkeys(warning for candidates in found for warning in candidates.warnings)
+    return Findings(marked[: len(proven)], marked[len(proven) :], vectors, tuple(warnings))
 
 
 def _looked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from reasoningbank.settings import POSTGRESQL, SQLITE, absolute_url
+from reasoningbank.settings import POSTGRESQL, SQLITE, absolute_url, split_vectors
 from reasoningbank.storage.store import Storage
 
 BANKS = "banks"
@@ -16,19 +16,32 @@ BACKUPS = "backups"
 """The directory below it in which automatic backups are, in a folder per tenant."""
 
 
-def open_storage(url: str | None, *, home: Path) -> Storage:
+def open_storage(url: str | None, *, home: Path, vectors: str = "") -> Storage:
     """Return the place where banks live.
 
     Args:
         url: ``None`` for the embedded default below ``home``; ``sqlite:///PATH`` for a file or directory (as usual, an
             absolute path makes four slashes, a relative one three); ``postgresql://...`` for a database;
-            ``memory://`` for banks that end with the process.
+            ``memory://`` for banks that end with the process. ``?vectors=URL`` names an index beside any of them.
         home: The data directory of the embedded default.
+        vectors: An index of vectors beside the banks, unless the URL names one: ``qdrant+http://...``,
+            ``milvus+http://...`` or ``milvus:///PATH``; empty for none.
 
     Raises:
         ConfigurationError: When the URL names no store that exists.
     """
-    if url is None:
+    place, named = ("", "") if url is None else split_vectors(url)
+    storage = _opened(place, home)
+    if not (named or vectors):
+        return storage
+    from reasoningbank.storage.indexed import IndexedStorage, index_of
+
+    return IndexedStorage(storage, index_of(named or vectors))
+
+
+def _opened(url: str, home: Path) -> Storage:
+    """Return the place of a URL, which is empty for the embedded default."""
+    if not url:
         from reasoningbank.storage.sqlite_file import SqliteStorage
 
         return SqliteStorage(home / BANKS, backups=home / BACKUPS)

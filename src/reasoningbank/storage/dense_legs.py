@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
@@ -52,7 +53,9 @@ class DenseLegs(Protocol):
             number: The number of the condition.
         """
 
-    def nearest_pools(self, vector: NDArray[numpy.float32], limits: Sequence[int]) -> Mapping[str, Sequence[_Places]]:
+    def nearest_pools(
+        self, vector: NDArray[numpy.float32], limits: Sequence[int], text: str
+    ) -> Mapping[str, Sequence[_Places]]:
         """Return per leg of the fused search what ``nearest`` gives for each condition, with the limit of each."""
 
     def nearest_each(
@@ -96,7 +99,12 @@ class HeldLegs:
         held = self._view.legs.get(leg)
         return _nobody() if held is None else held.nearest(self._scan(leg, vector), mask, limit)
 
-    def nearest_pools(self, vector: NDArray[numpy.float32], limits: Sequence[int]) -> Mapping[str, Sequence[_Places]]:
+    def nearest_pools(
+        self,
+        vector: NDArray[numpy.float32],
+        limits: Sequence[int],
+        text: str,  # noqa: ARG002 - as the port has it
+    ) -> Mapping[str, Sequence[_Places]]:
         pools = list(zip(self._view.masks, limits, strict=True))
         return {leg: [self.nearest(leg, vector, mask, limit) for mask, limit in pools] for leg in DENSE_LEGS}
 
@@ -185,9 +193,11 @@ class NamedLegs:
         [found] = self._found([(Near(leg=leg, vector=vector, condition=condition, limit=limit), mask)])
         return found[0]
 
-    def nearest_pools(self, vector: NDArray[numpy.float32], limits: Sequence[int]) -> Mapping[str, Sequence[_Places]]:
+    def nearest_pools(
+        self, vector: NDArray[numpy.float32], limits: Sequence[int], text: str
+    ) -> Mapping[str, Sequence[_Places]]:
         wanted = [
-            (Near(leg=leg, vector=vector, condition=condition, limit=limit), mask)
+            (Near(leg=leg, vector=vector, condition=condition, limit=limit, text=text), mask)
             for leg in DENSE_LEGS
             for condition, mask, limit in zip(self._conditions, self._view.masks, limits, strict=True)
         ]
@@ -208,13 +218,14 @@ class NamedLegs:
         self, leg: str, vector: NDArray[numpy.float32], places: _Places
     ) -> tuple[NDArray[numpy.intp], NDArray[numpy.float32]]:
         present, matrix = self.vectors(leg, places)
-        return present, matrix @ vector if len(present) else numpy.empty(0, dtype=numpy.float32)
+        return present, _compared(matrix, vector)
 
     def vectors(self, leg: str, places: _Places) -> tuple[NDArray[numpy.intp], NDArray[numpy.float32]]:
         known = self._known(leg, places)
         present = [number for number, place in enumerate(places.tolist()) if place in known]
-        matrix = numpy.array([known[int(places[number])] for number in present], dtype=numpy.float32)
-        return numpy.array(present, dtype=numpy.intp), matrix.reshape(len(present), -1)
+        if not present:
+            return numpy.empty(0, dtype=numpy.intp), numpy.empty((0, 1), dtype=numpy.float32)
+        return numpy.array(present, dtype=numpy.intp), numpy.stack([known[int(places[number])] for number in present])
 
     def every(self, leg: str, mask: NDArray[numpy.bool_]) -> tuple[_Places, NDArray[numpy.float32]]:
         places = numpy.flatnonzero(mask)
@@ -245,16 +256,24 @@ class NamedLegs:
             left = []
             for number, named in zip(open_, answer.named, strict=True):
                 near, mask = wanted[number]
-                places = numpy.union1d(self._places_of(named.keys), changed)
-                found[number] = best = self._best(near, mask, places)
-                if not self._enough(near, best[1], named.least) and near.limit + more < _MOST_NAMED:
+                places = self._places_of(named.keys)
+                least = named.least
+                if least is not None and math.isnan(least):
+                    least = self._least(near, places, near.limit + more)
+                found[number] = best = self._best(near, mask, numpy.union1d(places, changed))
+                if not self._enough(near, best[1], least) and near.limit + more < _MOST_NAMED:
                     left.append(number)
             open_, more = left, more * _WIDER
         for number in open_ if self._failure else ():
             near, mask = wanted[number]
             every, matrix = self.every(near.leg, mask)
-            found[number] = _ordered(every, matrix @ near.vector if len(every) else _no_scores(), near.limit)
+            found[number] = _ordered(every, _compared(matrix, near.vector), near.limit)
         return [each for each in found if each is not None]
+
+    def _least(self, near: Near, places: NDArray[numpy.int64], limit: int) -> float:
+        """Return what no memory that is not named can surpass, when the best of the leg up to a limit are named."""
+        scores = numpy.sort(self.scores(near.leg, near.vector, places)[1])[::-1]
+        return float(scores[limit - 1]) if len(scores) >= limit else math.inf
 
     def _enough(self, near: Near, scores: _Scores, least: float | None) -> bool:
         """Return whether what an index has not named cannot be among the best.
@@ -309,6 +328,14 @@ class NamedLegs:
 
 
 _Scores = NDArray[numpy.float32]
+
+
+def _compared(matrix: NDArray[numpy.float32], vector: NDArray[numpy.float32]) -> _Scores:
+    """Return the inner products of rows: that of a row is the same whatever other rows there are."""
+    if not len(matrix):
+        return _no_scores()
+    products: _Scores = (matrix * vector).sum(axis=1, dtype=numpy.float32)
+    return products
 
 
 def _ordered(places: _Places, scores: _Scores, limit: int) -> tuple[_Places, _Scores]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reasoningbank.types.recall import Filter
+from reasoningbank.types.records import IndexReport
 from reasoningbank.types.scope import Scope
 
 if TYPE_CHECKING:
@@ -17,16 +19,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:
-    """What a search wants of an index: the best of a leg that meet a condition."""
+    """What a search wants of an index: the best of a leg that meet a condition.
+
+    Attributes:
+        leg: The leg.
+        vector: Compared in it.
+        condition: What a memory must be.
+        limit: Most memories; an index may name more.
+        text: The words of the query, for an index that names what they find too.
+    """
 
     leg: str
     vector: NDArray[numpy.float32]
     condition: Filter
     limit: int
+    text: str = ""
 
     def widened(self, more: int) -> Near:
         """Return the same with a larger limit."""
         return replace(self, limit=self.limit + more)
+
+
+UNKNOWN = float("nan")
+"""The least score of what an index has named for several wishes at once, when it may hold others."""
 
 
 class Named(NamedTuple):
@@ -34,7 +49,7 @@ class Named(NamedTuple):
 
     Attributes:
         keys: Their keys.
-        least: The least score among them; None when the index holds no others that meet the condition.
+        least: The least score among them, or UNKNOWN; None when the index holds no others that meet the condition.
     """
 
     keys: Sequence[int]
@@ -53,6 +68,9 @@ class Head(NamedTuple):
     change: int
 
 
+INDEX = "index_vectors"
+"""The kind of job that brings the index of vectors up to date."""
+INDEX_KEY = "pending"
 NO_HEAD = Head("", -1)
 """What an index says that knows nothing of a bank."""
 
@@ -104,6 +122,38 @@ class Point:
     lesson: str
     context: str
     vectors: Mapping[str, NDArray[numpy.float32]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexUrl:
+    """Where an index is, and how its collections are named.
+
+    Attributes:
+        shown: The URL for people to read, without a password.
+        base: What its client connects to.
+        user, password: What its client proves itself with; empty for nothing.
+        prefix: How the names of its collections begin.
+        per_project: A collection for each bank instead of one for all banks of a dimension.
+        seconds: How long an answer may take.
+    """
+
+    shown: str
+    base: str
+    user: str = ""
+    password: str = ""
+    prefix: str = "reasoningbank"
+    per_project: bool = False
+    seconds: float = 5.0
+
+    def collection(self, place: BankPlace) -> str:
+        """Return the name of the collection that a bank is in."""
+        shared = f"{self.prefix}_{place.dimension}"
+        return f"{shared}_{place.bank[:32]}" if self.per_project else shared
+
+    def may_hold(self, collection: str, place: BankPlace) -> bool:
+        """Return whether a collection, of whatever dimension, may hold the bank."""
+        own = re.escape(self.prefix) + r"_\d+" + (f"_{place.bank[:32]}" if self.per_project else "")
+        return re.fullmatch(own, collection) is not None
 
 
 class VectorIndex(Protocol):
@@ -184,3 +234,28 @@ class Nearby(Protocol):
 
     def failed(self, error: Exception) -> str:
         """Take note that it has failed; return a warning for the answer."""
+
+
+class IndexKeeper(Protocol):
+    """Keeps the index of one bank equal to the bank."""
+
+    @property
+    def shown(self) -> str:
+        """Where the index is, for people to read."""
+
+    def behind(self) -> bool:
+        """Return whether the index lacks changes of the bank, or does not answer."""
+
+    def follow(self) -> IndexReport:
+        """Take over what was changed since what the index knows; all of it when it does not know this bank.
+
+        Raises:
+            StoreUnavailable: When the index does not answer; what it has taken by then it keeps.
+        """
+
+    def reconcile(self) -> IndexReport:
+        """Compare every memory of the bank with the index, and make the index equal to it.
+
+        Raises:
+            StoreUnavailable: When the index does not answer; what it has taken by then it keeps.
+        """

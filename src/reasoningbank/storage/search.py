@@ -130,10 +130,10 @@ class SearchState:
         """Return what all legs bring for every pool."""
         limits = [pool.dense for pool in pools]
         if len(self._view.keys) < BESIDE_MIN_ROWS or not self._dense.in_memory:
-            nearest, ranking = self._dense.nearest_pools(vector, limits), self._ranking(text, function_words)
+            nearest, ranking = self._dense.nearest_pools(vector, limits, text), self._ranking(text, function_words)
         else:
             with ThreadPoolExecutor(max_workers=1) as beside:
-                scanning = beside.submit(self._dense.nearest_pools, vector, limits)
+                scanning = beside.submit(self._dense.nearest_pools, vector, limits, text)
                 ranking = self._ranking(text, function_words)
             nearest = scanning.result()
         best = [self._best(ranking, number, pool.lexical) for number, pool in enumerate(pools)]

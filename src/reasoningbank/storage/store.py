@@ -20,6 +20,7 @@ from reasoningbank.storage.document_tables import DocumentTables
 from reasoningbank.storage.erasure import SessionErasure
 from reasoningbank.storage.evidence_tables import EvidenceTables
 from reasoningbank.storage.graph_tables import GraphTables, GraphText, Pointer
+from reasoningbank.storage.index_port import IndexKeeper
 from reasoningbank.storage.job_tables import JobTables
 from reasoningbank.storage.memory_tables import MemoryTables
 from reasoningbank.storage.rows import SOURCE_OUTCOMES, WORDS_WORTH, decoding, words_worth_from
@@ -41,6 +42,8 @@ _WRITES = 32
 """Writes of so many threads share a transaction."""
 MEMBERSHIP = "membership"
 """Under this name ``meta`` holds which team and org the project belongs to."""
+INDEX_MARK = "index"
+"""Under this name ``meta`` holds what is another text once a backup has replaced a bank with an index beside it."""
 RUN = "run "
 """Under names that begin so ``meta`` holds when each kind of background work was last done."""
 
@@ -172,6 +175,10 @@ class Transaction(StoreReader):
         """Replace which team and org the project belongs to."""
         self._unit.put_meta(MEMBERSHIP, json.dumps([membership.team, membership.org]))
 
+    def renew_index_mark(self, mark: str) -> None:
+        """Let an index of the vectors beside the bank know that the bank is another one."""
+        self._unit.put_meta(INDEX_MARK, mark)
+
     def note_run(self, run: Run) -> None:
         """Replace when a kind of background work was last done."""
         said = {"at": run.at.isoformat(), "said": run.said, "failed": run.failed}
@@ -192,11 +199,13 @@ class Store(StoreReader):
     Args:
         database: The engine that holds it; closed with the store.
         scope: Whose bank it is.
+        index: What keeps an index of its vectors beside it; None without one.
     """
 
-    def __init__(self, database: Database, scope: Scope) -> None:
+    def __init__(self, database: Database, scope: Scope, index: IndexKeeper | None = None) -> None:
         super().__init__(database, Unit.outside(scope.project), database.walked)
         self.project = scope.project
+        self.index = index
         self._database = database
         self._scope = scope
         self._together: Batches[Callable[[Transaction], None], None] = Batches(self._written, most=_WRITES)
@@ -208,6 +217,11 @@ class Store(StoreReader):
         from reasoningbank.storage.store_search import StoreSearch
 
         return StoreSearch(self._database)
+
+    @property
+    def database(self) -> Database:
+        """The engine that holds it."""
+        return self._database
 
     @property
     def scope(self) -> Scope:

@@ -170,6 +170,11 @@ class Unit:
         self.erased = False
         self.erasures: list[tuple[str, str]] = []
 
+    @property
+    def changes_memories(self) -> bool:
+        """Return whether a row of a memory was made, changed or deleted in the transaction."""
+        return self._said
+
     @classmethod
     def outside(cls, project: str) -> Unit:
         """Return what tables outside of a transaction have: it refuses every write."""

@@ -163,6 +163,23 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """Hold what was done to make an index of vectors equal to its bank.
+
+    Attributes:
+        place: Where the index is.
+        memories: How many memories the bank has, and the index now too.
+        written: How many were missing there or were different.
+        removed: How many were there that the bank does not have any more.
+    """
+
+    place: str
+    memories: int = 0
+    written: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """Durable background work, stored in the transaction that made it necessary.
 

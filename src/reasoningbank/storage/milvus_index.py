@@ -1,0 +1,383 @@
+"""Milvus beside the truth, a cluster or Milvus Lite in a file, with the collection of seed 003 (DESIGN D1).
+
+A memory is an entity: the lesson and its context as texts, a dense vector of each, a sparse one of the context's words
+that Milvus itself makes for BM25, tags and linked nodes as lists. Legs that a search wants with one condition are asked
+for in one hybrid search. What an expression compares with are numbers, digests and names of our own, never texts that
+somebody has written. What Milvus knows of a bank is an entity of its own, written after those that it speaks of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.errors import ConfigurationError, StoreUnavailable
+from reasoningbank.storage.index_port import NO_HEAD, UNKNOWN, BankPlace, Head, IndexUrl, Named, Near, Point
+from reasoningbank.storage.rows import to_microseconds
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG, Filter
+
+if TYPE_CHECKING:
+    from pymilvus import MilvusClient
+
+_VECTOR_OF = {CONTENT_LEG: "key_lesson_vector", DESCRIPTION_LEG: "context_to_prefer_vector", TASK_LEG: "task_vector"}
+_WORDS = "context_sparse_vector"
+_HEAD_KEY = -1
+_TEXT_BYTES, _NAME_BYTES, _LIST_LENGTH = 65_535, 4_096, 4_096
+"""Bytes of a text and of a name, and elements of a list, that an entity holds; what is longer is cut."""
+_AT_ONCE = 256
+_SCROLLED = 1_000
+_LEAST_EFFORT = 128
+"""The size of the list of candidates in the graph that a search goes through, at least."""
+_RRF = 60
+_MOST = 16_384
+"""Most entities that Milvus gives at once."""
+
+
+class MilvusIndex:
+    """The VectorIndex port over Milvus.
+
+    Args:
+        url: Where it is and how its collections are named.
+    """
+
+    def __init__(self, url: IndexUrl) -> None:
+        self.shown = url.shown
+        self._url = url
+        self._lite = "://" not in url.base
+        self._lock = threading.Lock()
+        self._client: MilvusClient | None = None
+        self._loaded: set[str] = set()
+
+    def near(self, place: BankPlace, asked: Sequence[Near]) -> tuple[Head, Sequence[Named]]:
+        head = self.head(place)
+        named: list[Named] = [Named((), None)] * len(asked)
+        if head is NO_HEAD:
+            return head, named
+        groups: dict[tuple[int, Filter], list[int]] = {}
+        for number, each in enumerate(asked):
+            groups.setdefault((id(each.vector), each.condition), []).append(number)
+        for numbers in groups.values():
+            found = self._together(place, [asked[number] for number in numbers])
+            for number, one in zip(numbers, found, strict=True):
+                named[number] = one
+        return head, named
+
+    def head(self, place: BankPlace) -> Head:
+        found = self._asked(
+            place,
+            "query",
+            filter=f"{_of(place)} and rb_id == {_HEAD_KEY}",
+            output_fields=["mark", "change"],
+            limit=1,
+        )
+        return Head(str(found[0]["mark"]), int(found[0]["change"])) if found else NO_HEAD
+
+    def put_head(self, place: BankPlace, head: Head) -> None:
+        row = {**_nothing(place), **_whose(place, _HEAD_KEY), "mark": head.mark, "change": head.change}
+        self._write(place, [row])
+
+    def put(self, place: BankPlace, points: Sequence[Point]) -> None:
+        for start in range(0, len(points), _AT_ONCE):
+            self._write(place, [_entity(place, point) for point in points[start : start + _AT_ONCE]])
+
+    def remove(self, place: BankPlace, keys: Sequence[int]) -> None:
+        for start in range(0, len(keys), _SCROLLED):
+            among = ", ".join(str(int(key)) for key in keys[start : start + _SCROLLED])
+            self._asked(place, "delete", filter=f"{_of(place)} and rb_id in [{among}]")
+
+    def stamps(self, place: BankPlace) -> Iterator[tuple[int, str]]:
+        last = _HEAD_KEY
+        while True:
+            # By ranges of keys: an entity that is written meanwhile moves no other.
+            found = self._asked(
+                place,
+                "query",
+                filter=f"{_of(place)} and rb_id > {last} and rb_id <= {last + _SCROLLED}",
+                output_fields=["rb_id", "stamp"],
+                limit=_SCROLLED,
+            )
+            yield from ((int(row["rb_id"]), str(row["stamp"])) for row in found or ())
+            last += _SCROLLED
+            if not found and not self._asked(
+                place, "query", filter=f"{_of(place)} and rb_id > {last}", output_fields=["rb_id"], limit=1
+            ):
+                return
+
+    def drop(self, place: BankPlace, *, others: bool = False) -> None:
+        own = self._url.collection(place)
+        for collection in self._call("list_collections"):
+            if self._url.may_hold(collection, place) and not (others and collection == own):
+                self._load(collection)
+                self._call("delete", collection, filter=_of(place))
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+            self._loaded.clear()
+        if client is not None:
+            client.close()
+
+    def _together(self, place: BankPlace, asked: Sequence[Near]) -> Sequence[Named]:
+        """Return what is named for wishes of one vector and one condition, in one hybrid search when they are several.
+
+        A hybrid search gives all that its parts have found, whatever part that was.
+        """
+        expression = f"{_of(place)} and rb_id >= 0 and {_condition(asked[0].condition)}"
+        words = next((each.text for each in asked if each.text), "")
+        if len(asked) == 1 and not words:
+            [one] = asked
+            hits = self._asked(
+                place,
+                "search",
+                data=[one.vector.tolist()],
+                anns_field=_VECTOR_OF[one.leg],
+                filter=f"{expression} and {_has(_VECTOR_OF[one.leg])} == true",
+                limit=min(one.limit, _MOST),
+                output_fields=["rb_id"],
+                search_params=self._effort(one.limit),
+            )
+            found = hits[0] if hits else []
+            least = float(found[-1]["distance"]) if len(found) == min(one.limit, _MOST) else None
+            return [Named([int(hit["entity"]["rb_id"]) for hit in found], least)]
+        from pymilvus import AnnSearchRequest, RRFRanker
+
+        parts = [
+            AnnSearchRequest(
+                [each.vector.tolist()],
+                _VECTOR_OF[each.leg],
+                self._effort(each.limit),
+                each.limit,
+                expr=f"{expression} and {_has(_VECTOR_OF[each.leg])} == true",
+            )
+            for each in asked
+        ]
+        whole = sum(each.limit for each in asked)
+        if words:
+            parts.append(AnnSearchRequest([words], _WORDS, {}, asked[0].limit, expr=expression))
+            whole += asked[0].limit
+        hits = self._asked(
+            place, "hybrid_search", reqs=parts, ranker=RRFRanker(_RRF), limit=min(whole, _MOST), output_fields=["rb_id"]
+        )
+        keys = [int(hit["entity"]["rb_id"]) for hit in (hits[0] if hits else ())]
+        return [Named(keys, None if len(keys) < each.limit else UNKNOWN) for each in asked]
+
+    def _effort(self, limit: int) -> dict[str, object]:
+        return {} if self._lite else {"params": {"ef": max(_LEAST_EFFORT, 2 * limit)}}
+
+    def _write(self, place: BankPlace, rows: Sequence[Mapping[str, object]]) -> None:
+        if self._asked(place, "upsert", data=rows) is None:
+            self._make(place)
+            if self._asked(place, "upsert", data=rows) is None:
+                raise StoreUnavailable(f"the collection of {self.shown} was removed while it was written", hint=_HINT)
+
+    def _make(self, place: BankPlace) -> None:
+        """Make the collection of seed 003, with what keeps tenants apart and what conditions are about."""
+        from pymilvus import DataType, Function, FunctionType
+
+        client = self._connected()
+        schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("id", DataType.VARCHAR, max_length=32, is_primary=True)
+        for name in ("tenant", "bank", "category", "mark"):
+            schema.add_field(name, DataType.VARCHAR, max_length=256)
+        for name in ("owner", "project", "level", "state", "outcome", "standing", "stamp"):
+            schema.add_field(name, DataType.VARCHAR, max_length=_NAME_BYTES)
+        for name in ("rb_id", "created", "change"):
+            schema.add_field(name, DataType.INT64)
+        schema.add_field("confidence", DataType.DOUBLE)
+        schema.add_field("consolidated", DataType.BOOL)
+        schema.add_field("key_lesson", DataType.VARCHAR, max_length=_TEXT_BYTES)
+        schema.add_field("context_to_prefer", DataType.VARCHAR, max_length=_TEXT_BYTES, enable_analyzer=True)
+        for name in ("tags", "tag_digests", "link_nodes"):
+            schema.add_field(
+                name,
+                DataType.ARRAY,
+                element_type=DataType.VARCHAR,
+                max_capacity=_LIST_LENGTH,
+                max_length=_TEXT_BYTES,
+            )
+        for name in _VECTOR_OF.values():
+            schema.add_field(name, DataType.FLOAT_VECTOR, dim=place.dimension)
+            schema.add_field(_has(name), DataType.BOOL)
+        schema.add_field(_WORDS, DataType.SPARSE_FLOAT_VECTOR)
+        schema.add_function(
+            Function(
+                name="context_words",
+                function_type=FunctionType.BM25,
+                input_field_names=["context_to_prefer"],
+                output_field_names=[_WORDS],
+            )
+        )
+        indexes = client.prepare_index_params()
+        for name in _VECTOR_OF.values():
+            if self._lite:
+                indexes.add_index(name, index_type="FLAT", metric_type="IP")
+            else:
+                graph = {"M": 16, "efConstruction": 200}
+                indexes.add_index(name, index_type="HNSW", metric_type="IP", params=graph)
+        indexes.add_index(_WORDS, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+        collection = self._url.collection(place)
+        if not self._call("has_collection", collection):
+            self._call("create_collection", collection, schema=schema)
+        # The collection is empty: there is nothing to wait for, and the client would wait half a second an index.
+        self._call("create_index", collection, index_params=indexes, sync=False)
+
+    def _asked(self, place: BankPlace, method: str, **values: Any) -> Any:
+        """Return what a call about the collection of a bank gives; None when there is no such collection.
+
+        Raises:
+            StoreUnavailable: When Milvus does not answer or refuses.
+        """
+        collection = self._url.collection(place)
+        if not self._load(collection):
+            return None
+        try:
+            return self._call(method, collection, **values)
+        except StoreUnavailable:
+            if self._call("has_collection", collection):
+                raise
+            self._loaded.discard(collection)
+            return None
+
+    def _load(self, collection: str) -> bool:
+        """Make a collection searchable; return whether there is one."""
+        if collection not in self._loaded:
+            if not self._call("has_collection", collection):
+                return False
+            self._call("load_collection", collection)
+            self._loaded.add(collection)
+        return True
+
+    def _call(self, method: str, *values: Any, **named: Any) -> Any:
+        client = self._connected()
+        from grpc import RpcError
+        from pymilvus.exceptions import MilvusException
+
+        try:
+            return getattr(client, method)(*values, timeout=self._url.seconds, **named)
+        except (MilvusException, RpcError, OSError, ValueError) as error:
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        said = " ".join(str(getattr(error, "message", error)).split())[:200]
+        return StoreUnavailable(f"the vector index at {self.shown} failed ({type(error).__name__}: {said})", hint=_HINT)
+
+    def _connected(self) -> MilvusClient:
+        with self._lock:
+            if self._client is None:
+                try:
+                    from pymilvus import MilvusClient
+                    from pymilvus.exceptions import MilvusException
+                except ImportError as error:
+                    raise ConfigurationError(
+                        "Milvus needs the extra `milvus`",
+                        hint="Run: pip install 'pymilvus>=3,<4' 'milvus-lite>=3.2,<4'.",
+                    ) from error
+                try:
+                    if self._lite:
+                        Path(self._url.base).parent.mkdir(parents=True, exist_ok=True)
+                    self._client = MilvusClient(
+                        self._url.base, user=self._url.user, password=self._url.password, timeout=self._url.seconds
+                    )
+                except (MilvusException, OSError, ValueError) as error:
+                    raise self._unavailable(error) from error
+            return self._client
+
+
+_HINT = "Searches compare the vectors of the bank itself meanwhile; the index is brought up to date when it answers."
+
+
+def _of(place: BankPlace) -> str:
+    """Return what every expression begins with."""
+    return f'tenant == "{place.tenant}" and bank == "{place.bank}"'
+
+
+def _whose(place: BankPlace, key: int) -> dict[str, object]:
+    return {
+        "id": place.name(key),
+        "tenant": place.tenant,
+        "bank": place.bank,
+        "owner": _cut(place.scope.tenant, _NAME_BYTES),
+        "project": _cut(place.scope.project, _NAME_BYTES),
+        "level": place.scope.level,
+        "rb_id": key,
+    }
+
+
+def _has(vector: str) -> str:
+    """Return the field that says whether an entity has a vector: none is empty, so one that it lacks is of zeros."""
+    return f"has_{vector}"
+
+
+def _nothing(place: BankPlace) -> dict[str, object]:
+    """Return the fields of an entity that says nothing."""
+    texts = ("category", "mark", "state", "outcome", "standing", "stamp", "key_lesson", "context_to_prefer")
+    found: dict[str, object] = dict.fromkeys(texts, "")
+    found |= {"created": 0, "change": 0, "confidence": 0.0, "consolidated": False}
+    found |= {"tags": [], "tag_digests": [], "link_nodes": []}
+    for name in _VECTOR_OF.values():
+        found |= {name: [0.0] * place.dimension, _has(name): False}
+    return found
+
+
+def _entity(place: BankPlace, point: Point) -> Mapping[str, object]:
+    fields = dict(point.fields)
+    tags, links = (list(_texts(fields.pop(name)))[:_LIST_LENGTH] for name in ("tags", "link_nodes"))
+    category = str(fields.pop("category"))
+    return {
+        **_nothing(place),
+        **_whose(place, point.key),
+        **fields,
+        "category": _digest(category),
+        "tags": [_cut(tag, _TEXT_BYTES) for tag in tags],
+        "tag_digests": [_digest(tag) for tag in tags],
+        "link_nodes": [_cut(link, _TEXT_BYTES) for link in links],
+        "stamp": point.stamp,
+        "key_lesson": _cut(point.lesson, _TEXT_BYTES),
+        "context_to_prefer": _cut(point.context, _TEXT_BYTES),
+        **{_VECTOR_OF[leg]: vector.tolist() for leg, vector in point.vectors.items()},
+        **{_has(_VECTOR_OF[leg]): True for leg in point.vectors},
+    }
+
+
+def _texts(value: object) -> Sequence[str]:
+    return [str(each) for each in value] if isinstance(value, (list, tuple)) else []
+
+
+def _condition(condition: Filter) -> str:
+    """Return a filter as Milvus says it."""
+    parts = [f"state in [{_listed(condition.states)}]"]
+    if condition.outcome is not None:
+        parts.append(f'outcome == "{condition.outcome}"')
+    if condition.category is not None:
+        parts.append(f'category == "{_digest(condition.category)}"')
+    if condition.categories is not None:
+        parts.append(f"category in [{_listed([_digest(each) for each in condition.categories])}]")
+    if condition.consolidated is not None:
+        parts.append(f"consolidated == {str(condition.consolidated).lower()}")
+    if condition.min_confidence is not None:
+        parts.append(f"confidence >= {float(condition.min_confidence)!r}")
+    if condition.below_confidence is not None:
+        parts.append(f"confidence < {float(condition.below_confidence)!r}")
+    if condition.created_after is not None:
+        parts.append(f"created >= {to_microseconds(condition.created_after)}")
+    if condition.created_before is not None:
+        parts.append(f"created < {to_microseconds(condition.created_before)}")
+    parts += [f'array_contains(tag_digests, "{_digest(tag)}")' for tag in condition.tags]
+    return " and ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _digest(text: str) -> str:
+    """Return what stands for a text in expressions: nothing in it can end one."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _cut(text: str, size: int) -> str:
+    """Return the text as far as it fits into so many bytes."""
+    return text.encode()[:size].decode(errors="ignore")
