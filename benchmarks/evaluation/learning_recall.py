@@ -102,7 +102,7 @@ def _by_task(floor: float) -> Callable[[Setup, Store, Mapping[str, str], str, Ve
 
 def _by_memory(setup: Setup, store: Store, owners: Mapping[str, str], text: str, vector: Vector) -> list[str]:
     question = Question(text=text, condition=Filter(), limit=_LIMIT, min_confidence=0.0, unproven=0)
-    hits, _, _ = recall(store, setup.embedder, question, random.Random(1), vector=vector)
+    hits, *_ = recall(store, setup.embedder, question, random.Random(1), vector=vector)
     found = (one for hit in hits for one in (hit.id, *hit.duplicates))
     return list(dict.fromkeys(owners[one] for one in found))
 

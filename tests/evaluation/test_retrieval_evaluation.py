@@ -93,7 +93,7 @@ def test_what_is_measured_is_what_a_search_answers(tmp_path: Path) -> None:
     with Banks(tmp_path, vectors).holding(labelled.documents) as store:
         for query in labelled.queries:
             question = Question(text=query.text, condition=Filter(), limit=LIMIT, min_confidence=0.0, unproven=0)
-            hits, _, _ = answer(store, embedder, question, random.Random(1))
+            hits, *_ = answer(store, embedder, question, random.Random(1))
             measured = ours(
                 search(store, query.text, vectors.queries([query.text])[query.text]), embedder.model_id, FLOOR
             )

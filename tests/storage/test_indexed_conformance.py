@@ -12,6 +12,7 @@ import pytest
 
 from postgres_servers import shared_server
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.indexed import close_indexes
 from reasoningbank.storage.store import Storage
 from storage.contract import StoreConformance
 from storage.settled import SettledStorage
@@ -32,6 +33,7 @@ class Indexed(StoreConformance):
         self.urls: dict[int, tuple[str | None, str]] = {}
         with ExitStack() as stack:
             self.stack = stack
+            stack.callback(close_indexes)
             yield
 
     def storage(self) -> Storage:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BankError, ConfigurationError, StoreBusy
 from reasoningbank.jobs.jobs import Handler, Worker
 from reasoningbank.storage.index_port import INDEX, INDEX_KEY, IndexKeeper
+from reasoningbank.types.moment import LATEST
 from reasoningbank.types.records import IndexReport, Job
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class IndexUpkeep:
         return {} if index is None else {INDEX: _Followed(index)}
 
     def queue_due(self) -> None:
-        """Queue the job when the index lacks something, as when somebody has deleted it; a dead job is taken up."""
+        """Queue the job when the index answers and lacks something, as when somebody has deleted it."""
         index = self._context.store().index
         if index is not None and index.behind():
             self._queue()
@@ -65,9 +66,15 @@ class IndexUpkeep:
         raise StoreBusy("another process is writing to the index of vectors", hint="Try again in a moment.")
 
     def _queue(self) -> None:
-        """Make the job claimable, whatever became of an earlier one."""
+        """Make the job claimable now: one that waits for its next attempt need not, and a dead one is taken up."""
         with self._context.store().transaction() as transaction:
             jobs = transaction.jobs
+            waiting = [job for job in jobs.waiting(due=_DUE) if job.kind == INDEX]
+            if waiting:
+                return
+            later = [job for job in jobs.waiting(due=LATEST) if job.kind == INDEX and not job.lease]
+            for job in later:
+                jobs.finish(job)
             if not jobs.enqueue(Job(kind=INDEX, key=INDEX_KEY, due=_DUE)):
                 jobs.revive(INDEX, INDEX_KEY, due=_DUE)
 

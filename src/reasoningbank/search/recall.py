@@ -126,8 +126,8 @@ class Wanted(NamedTuple):
 
 def recall(
     store: Store, embedder: Embedder, question: Question, chance: random.Random, *, vector: Vector | None = None
-) -> tuple[tuple[Hit, ...], tuple[Hit, ...], Mapping[str, Vector]]:
-    """Find the proven hits, best first, and choose the unproven ones; with the vectors of both.
+) -> tuple[tuple[Hit, ...], tuple[Hit, ...], Mapping[str, Vector], tuple[str, ...]]:
+    """Find the proven hits, best first, and choose the unproven ones; with the vectors of both, and warnings.
 
     Args:
         store: Where to look.
@@ -140,12 +140,12 @@ def recall(
         ModelMismatch: When the bank's vectors come from another model than the embedder.
     """
     if not has_space(store, embedder):
-        return (), (), {}
+        return (), (), {}, ()
     if vector is None:
         vector = embedder.embed_queries([question.text])[0]
-    proven, pool, vectors, _ = find(store, embedder.model_id, question, vector)
+    proven, pool, vectors, warnings = find(store, embedder.model_id, question, vector)
     chosen = offered(proven, pool, question.unproven, chance)
-    return tuple(map(revealed, proven)), tuple(map(revealed, chosen)), vectors
+    return tuple(map(revealed, proven)), tuple(map(revealed, chosen)), vectors, warnings
 
 
 def heard(store: Searched, embedder: Embedder, question: Question) -> Question:

@@ -76,11 +76,11 @@ class Search:
 
         wider, warnings = self.wider_stores()
         if not wider:
-            proven, drawn, vectors = recall(
+            proven, drawn, vectors, said = recall(
                 store, self._context.embedder, question, self._context.chance, vector=vector
             )
-            level = store.scope.level
-            return Found(proven, drawn, warnings, vectors={(level, name): each for name, each in vectors.items()})
+            known = {(store.scope.level, name): each for name, each in vectors.items()}
+            return Found(proven, drawn, (*warnings, *said), vectors=known)
         found = cascade([store, *wider], self._context.embedder, question, self._context.chance, vector=vector)
         return found._replace(warnings=(*warnings, *found.warnings))
 

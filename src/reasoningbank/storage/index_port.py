@@ -244,7 +244,7 @@ class IndexKeeper(Protocol):
         """Where the index is, for people to read."""
 
     def behind(self) -> bool:
-        """Return whether the index lacks changes of the bank, or does not answer."""
+        """Return whether the index answers, and lacks changes of the bank."""
 
     def follow(self) -> IndexReport:
         """Take over what was changed since what the index knows; all of it when it does not know this bank.

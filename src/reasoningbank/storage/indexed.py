@@ -8,15 +8,16 @@ index says how far it came, and is taken on from there.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import cast
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -73,7 +74,7 @@ class Beside:
     """
 
     def __init__(self, index: VectorIndex, database: Database, scope: Scope) -> None:
-        self._index = index
+        self.index = index
         self._database = database
         self._scope = scope
         self._failure = ""
@@ -92,10 +93,10 @@ class Beside:
     @property
     def shown(self) -> str:
         """Where the index is, for people to read."""
-        return self._index.shown
+        return self.index.shown
 
     def near(self, asked: Sequence[Near], facts: Mapping[str, str]) -> Answer:
-        head, named = self._index.near(BankPlace(self._scope, len(asked[0].vector)), asked)
+        head, named = self.index.near(BankPlace(self._scope, len(asked[0].vector)), asked)
         self._failure = ""
         if head.mark != _mark(facts):
             # It knows another state of the bank, or none: everything counts as changed.
@@ -112,21 +113,21 @@ class Beside:
     def failed(self, error: Exception) -> str:
         self._rests_until = time.monotonic() + REST_SECONDS
         hint = error.hint if isinstance(error, BankError) else ""
-        warning = f"The vectors of the bank were compared without its index: {error} {hint}".strip()
+        warning = f"The vectors of the bank were compared without its index: {error}. {hint}".strip()
         if warning != self._failure:
             _log.warning("%s", warning)
         self._failure = warning
         return warning
 
     def behind(self) -> bool:
-        """Return whether the index lacks changes of the bank, or does not answer."""
+        """Return whether the index answers, and lacks changes of the bank."""
         facts = self._facts()
         if "dimension" not in facts:
             return False
         try:
-            head = self._index.head(self._place(facts))
+            head = self.index.head(self._place(facts))
         except StoreUnavailable:
-            return True
+            return False
         return head.mark != _mark(facts) or head.change < self._change()
 
     def follow(self) -> IndexReport:
@@ -139,20 +140,20 @@ class Beside:
         if "dimension" not in facts:
             return IndexReport(place=self.shown)
         place = self._place(facts)
-        head = self._index.head(place)
+        head = self.index.head(place)
         if head.mark != _mark(facts) or head.change > change:
             return self.reconcile()
         rows = self._database.run(CHANGED_KEYS_SQL, (head.change, _ALL))
         keys = sorted({cast(int, row[0]) for row in rows})
         for start in range(0, len(keys), _AT_ONCE):
-            self._index.put(place, self._points(keys[start : start + _AT_ONCE]))
+            self.index.put(place, self._points(keys[start : start + _AT_ONCE]))
         gone = [
             cast(int, row[0])
             for row in self._database.run("SELECT key FROM deletions WHERE change > ?", (head.change,))
         ]
-        self._index.remove(place, gone)
+        self.index.remove(place, gone)
         if keys or gone or head.change != change:
-            self._index.put_head(place, Head(_mark(facts), change))
+            self.index.put_head(place, Head(_mark(facts), change))
         self._rests_until, self._failure = 0.0, ""
         return IndexReport(place=self.shown, memories=self._count(), written=len(keys), removed=len(gone))
 
@@ -166,17 +167,17 @@ class Beside:
         if "dimension" not in facts:
             return IndexReport(place=self.shown)
         place = self._place(facts)
-        self._index.drop(place, others=True)
-        held = dict(self._index.stamps(place))
+        self.index.drop(place, others=True)
+        held = dict(self.index.stamps(place))
         keys = [cast(int, row[0]) for row in self._database.run("SELECT key FROM memories ORDER BY key")]
         written = 0
         for start in range(0, len(keys), _AT_ONCE):
             points = self._points(keys[start : start + _AT_ONCE])
             fresh = [point for point in points if held.pop(point.key, None) != point.stamp]
-            self._index.put(place, fresh)
+            self.index.put(place, fresh)
             written += len(fresh)
-        self._index.remove(place, sorted(held))
-        self._index.put_head(place, Head(_mark(facts), change))
+        self.index.remove(place, sorted(held))
+        self.index.put_head(place, Head(_mark(facts), change))
         self._rests_until, self._failure = 0.0, ""
         return IndexReport(place=self.shown, memories=len(keys), written=written, removed=len(held))
 
@@ -395,7 +396,20 @@ _USUAL = "Use qdrant+http://HOST:6333, milvus+http://HOST:19530 or milvus:///PAT
 _COLLECTIONS = ("shared", "project")
 
 
-@cache
+_indexes: dict[str, VectorIndex] = {}
+_opening = threading.Lock()
+
+
+@atexit.register
+def close_indexes() -> None:
+    """Release the connections to all indexes."""
+    with _opening:
+        held = list(_indexes.values())
+        _indexes.clear()
+    for each in held:
+        each.close()
+
+
 def index_of(url: str) -> VectorIndex:
     """Return the index at a URL, the same for all banks of the process; it is connected to when it is needed.
 
@@ -406,6 +420,13 @@ def index_of(url: str) -> VectorIndex:
     Raises:
         ConfigurationError: When the URL names no index that exists.
     """
+    with _opening:
+        if url not in _indexes:
+            _indexes[url] = _made(url)
+        return _indexes[url]
+
+
+def _made(url: str) -> VectorIndex:
     known = _parsed(url)
     if url.startswith("qdrant"):
         from reasoningbank.storage.qdrant_index import QdrantIndex

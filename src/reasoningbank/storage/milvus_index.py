@@ -32,6 +32,8 @@ _SCROLLED = 1_000
 _LEAST_EFFORT = 128
 """The size of the list of candidates in the graph that a search goes through, at least."""
 _RRF = 60
+_KEEPALIVE = 300_000
+"""Milliseconds between two signs of life on an idle connection; servers end one that gives more of them."""
 _MOST = 16_384
 """Most entities that Milvus gives at once."""
 
@@ -279,7 +281,11 @@ class MilvusIndex:
                     if self._lite:
                         Path(self._url.base).parent.mkdir(parents=True, exist_ok=True)
                     self._client = MilvusClient(
-                        self._url.base, user=self._url.user, password=self._url.password, timeout=self._url.seconds
+                        self._url.base,
+                        user=self._url.user,
+                        password=self._url.password,
+                        timeout=self._url.seconds,
+                        grpc_options={"grpc.keepalive_time_ms": _KEEPALIVE},
                     )
                 except (MilvusException, OSError, ValueError) as error:
                     raise self._unavailable(error) from error
