@@ -301,6 +301,7 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "branch-outcome": ("s", "failed"),
         "forget": ("i",),
         "database": ("init", "u"),
+        "vectors": ("reconcile",),
         "token": ("list",),
         "migrate": ("u", "v"),
         "promote": ("i",),
@@ -661,8 +662,8 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     curation += ["quarantine", "quarantines", "review", "release"]
     wider = ["candidates", "promotions", "demote", "share", "skills", "promote"]
     agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker", "token"]
-    whole = ["status", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore", "jobs"]
-    whole += ["database", "migrate", "reembed", "doctor", "demo"]
+    whole = ["status", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore"]
+    whole += ["vectors", "jobs", "database", "migrate", "reembed", "doctor", "demo"]
     graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]
 

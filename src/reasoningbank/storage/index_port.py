@@ -71,6 +71,7 @@ class Head(NamedTuple):
 INDEX = "index_vectors"
 """The kind of job that brings the index of vectors up to date."""
 INDEX_KEY = "pending"
+DOWN_HINT = "Searches compare the vectors of the bank itself until the index answers; then it is brought up to date."
 NO_HEAD = Head("", -1)
 """What an index says that knows nothing of a bank."""
 

@@ -12,10 +12,10 @@ import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.errors import ConfigurationError, StoreUnavailable
-from reasoningbank.storage.index_port import NO_HEAD, UNKNOWN, BankPlace, Head, IndexUrl, Named, Near, Point
+from reasoningbank.storage.index_port import DOWN_HINT, NO_HEAD, UNKNOWN, BankPlace, Head, IndexUrl, Named, Near, Point
 from reasoningbank.storage.rows import to_microseconds
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG, Filter
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _VECTOR_OF = {CONTENT_LEG: "key_lesson_vector", DESCRIPTION_LEG: "context_to_prefer_vector", TASK_LEG: "task_vector"}
 _WORDS = "context_sparse_vector"
+_NAMES = ("tenant", "bank", "category", "mark", "owner", "project", "level", "state", "outcome", "standing", "stamp")
+_PLAIN = {"rb_id": "INT64", "created": "INT64", "change": "INT64", "confidence": "DOUBLE", "consolidated": "BOOL"}
+_LISTS = ("tags", "tag_digests", "link_nodes")
+_EMPTY: Mapping[str, object] = {"INT64": 0, "DOUBLE": 0.0, "BOOL": False}
 _HEAD_KEY = -1
 _TEXT_BYTES, _NAME_BYTES, _LIST_LENGTH = 65_535, 4_096, 4_096
 """Bytes of a text and of a name, and elements of a list, that an entity holds; what is longer is cut."""
@@ -68,13 +72,8 @@ class MilvusIndex:
         return head, named
 
     def head(self, place: BankPlace) -> Head:
-        found = self._asked(
-            place,
-            "query",
-            filter=f"{_of(place)} and rb_id == {_HEAD_KEY}",
-            output_fields=["mark", "change"],
-            limit=1,
-        )
+        expression = f"{_of(place)} and rb_id == {_HEAD_KEY}"
+        found = self._asked(place, "query", filter=expression, output_fields=["mark", "change"], limit=1)
         return Head(str(found[0]["mark"]), int(found[0]["change"])) if found else NO_HEAD
 
     def put_head(self, place: BankPlace, head: Head) -> None:
@@ -94,18 +93,12 @@ class MilvusIndex:
         last = _HEAD_KEY
         while True:
             # By ranges of keys: an entity that is written meanwhile moves no other.
-            found = self._asked(
-                place,
-                "query",
-                filter=f"{_of(place)} and rb_id > {last} and rb_id <= {last + _SCROLLED}",
-                output_fields=["rb_id", "stamp"],
-                limit=_SCROLLED,
-            )
+            window = f"{_of(place)} and rb_id > {last} and rb_id <= {last + _SCROLLED}"
+            found = self._asked(place, "query", filter=window, output_fields=["rb_id", "stamp"], limit=_SCROLLED)
             yield from ((int(row["rb_id"]), str(row["stamp"])) for row in found or ())
             last += _SCROLLED
-            if not found and not self._asked(
-                place, "query", filter=f"{_of(place)} and rb_id > {last}", output_fields=["rb_id"], limit=1
-            ):
+            rest = f"{_of(place)} and rb_id > {last}"
+            if not found and not self._asked(place, "query", filter=rest, output_fields=["rb_id"], limit=1):
                 return
 
     def drop(self, place: BankPlace, *, others: bool = False) -> None:
@@ -123,27 +116,9 @@ class MilvusIndex:
             client.close()
 
     def _together(self, place: BankPlace, asked: Sequence[Near]) -> Sequence[Named]:
-        """Return what is named for wishes of one vector and one condition, in one hybrid search when they are several.
-
-        A hybrid search gives all that its parts have found, whatever part that was.
-        """
+        """Return what is named for wishes of one vector and one condition: all that the parts of one search find."""
         expression = f"{_of(place)} and rb_id >= 0 and {_condition(asked[0].condition)}"
         words = next((each.text for each in asked if each.text), "")
-        if len(asked) == 1 and not words:
-            [one] = asked
-            hits = self._asked(
-                place,
-                "search",
-                data=[one.vector.tolist()],
-                anns_field=_VECTOR_OF[one.leg],
-                filter=f"{expression} and {_has(_VECTOR_OF[one.leg])} == true",
-                limit=min(one.limit, _MOST),
-                output_fields=["rb_id"],
-                search_params=self._effort(one.limit),
-            )
-            found = hits[0] if hits else []
-            least = float(found[-1]["distance"]) if len(found) == min(one.limit, _MOST) else None
-            return [Named([int(hit["entity"]["rb_id"]) for hit in found], least)]
         from pymilvus import AnnSearchRequest, RRFRanker
 
         parts = [
@@ -156,12 +131,15 @@ class MilvusIndex:
             )
             for each in asked
         ]
-        whole = sum(each.limit for each in asked)
         if words:
             parts.append(AnnSearchRequest([words], _WORDS, {}, asked[0].limit, expr=expression))
-            whole += asked[0].limit
         hits = self._asked(
-            place, "hybrid_search", reqs=parts, ranker=RRFRanker(_RRF), limit=min(whole, _MOST), output_fields=["rb_id"]
+            place,
+            "hybrid_search",
+            reqs=parts,
+            ranker=RRFRanker(_RRF),
+            limit=min(sum(part.limit for part in parts), _MOST),
+            output_fields=["rb_id"],
         )
         keys = [int(hit["entity"]["rb_id"]) for hit in (hits[0] if hits else ())]
         return [Named(keys, None if len(keys) < each.limit else UNKNOWN) for each in asked]
@@ -173,7 +151,7 @@ class MilvusIndex:
         if self._asked(place, "upsert", data=rows) is None:
             self._make(place)
             if self._asked(place, "upsert", data=rows) is None:
-                raise StoreUnavailable(f"the collection of {self.shown} was removed while it was written", hint=_HINT)
+                raise StoreUnavailable(f"the collection of {self.shown} was removed meanwhile", hint=DOWN_HINT)
 
     def _make(self, place: BankPlace) -> None:
         """Make the collection of seed 003, with what keeps tenants apart and what conditions are about."""
@@ -182,43 +160,24 @@ class MilvusIndex:
         client = self._connected()
         schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
         schema.add_field("id", DataType.VARCHAR, max_length=32, is_primary=True)
-        for name in ("tenant", "bank", "category", "mark"):
-            schema.add_field(name, DataType.VARCHAR, max_length=256)
-        for name in ("owner", "project", "level", "state", "outcome", "standing", "stamp"):
+        for name in _NAMES:
             schema.add_field(name, DataType.VARCHAR, max_length=_NAME_BYTES)
-        for name in ("rb_id", "created", "change"):
-            schema.add_field(name, DataType.INT64)
-        schema.add_field("confidence", DataType.DOUBLE)
-        schema.add_field("consolidated", DataType.BOOL)
+        for name, kind in _PLAIN.items():
+            schema.add_field(name, DataType[kind])
         schema.add_field("key_lesson", DataType.VARCHAR, max_length=_TEXT_BYTES)
         schema.add_field("context_to_prefer", DataType.VARCHAR, max_length=_TEXT_BYTES, enable_analyzer=True)
-        for name in ("tags", "tag_digests", "link_nodes"):
-            schema.add_field(
-                name,
-                DataType.ARRAY,
-                element_type=DataType.VARCHAR,
-                max_capacity=_LIST_LENGTH,
-                max_length=_TEXT_BYTES,
-            )
+        texts = {"element_type": DataType.VARCHAR, "max_capacity": _LIST_LENGTH, "max_length": _TEXT_BYTES}
+        for name in _LISTS:
+            schema.add_field(name, DataType.ARRAY, **texts)
         for name in _VECTOR_OF.values():
             schema.add_field(name, DataType.FLOAT_VECTOR, dim=place.dimension)
             schema.add_field(_has(name), DataType.BOOL)
         schema.add_field(_WORDS, DataType.SPARSE_FLOAT_VECTOR)
-        schema.add_function(
-            Function(
-                name="context_words",
-                function_type=FunctionType.BM25,
-                input_field_names=["context_to_prefer"],
-                output_field_names=[_WORDS],
-            )
-        )
+        schema.add_function(Function("context_words", FunctionType.BM25, ["context_to_prefer"], [_WORDS]))
         indexes = client.prepare_index_params()
+        graph: dict[str, Any] = {"index_type": "HNSW", "params": {"M": 16, "efConstruction": 200}}
         for name in _VECTOR_OF.values():
-            if self._lite:
-                indexes.add_index(name, index_type="FLAT", metric_type="IP")
-            else:
-                graph = {"M": 16, "efConstruction": 200}
-                indexes.add_index(name, index_type="HNSW", metric_type="IP", params=graph)
+            indexes.add_index(name, metric_type="IP", **({"index_type": "FLAT"} if self._lite else graph))
         indexes.add_index(_WORDS, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
         collection = self._url.collection(place)
         if not self._call("has_collection", collection):
@@ -264,7 +223,9 @@ class MilvusIndex:
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
         said = " ".join(str(getattr(error, "message", error)).split())[:200]
-        return StoreUnavailable(f"the vector index at {self.shown} failed ({type(error).__name__}: {said})", hint=_HINT)
+        return StoreUnavailable(
+            f"the vector index at {self.shown} failed ({type(error).__name__}: {said})", hint=DOWN_HINT
+        )
 
     def _connected(self) -> MilvusClient:
         with self._lock:
@@ -292,9 +253,6 @@ class MilvusIndex:
             return self._client
 
 
-_HINT = "Searches compare the vectors of the bank itself meanwhile; the index is brought up to date when it answers."
-
-
 def _of(place: BankPlace) -> str:
     """Return what every expression begins with."""
     return f'tenant == "{place.tenant}" and bank == "{place.bank}"'
@@ -319,10 +277,8 @@ def _has(vector: str) -> str:
 
 def _nothing(place: BankPlace) -> dict[str, object]:
     """Return the fields of an entity that says nothing."""
-    texts = ("category", "mark", "state", "outcome", "standing", "stamp", "key_lesson", "context_to_prefer")
-    found: dict[str, object] = dict.fromkeys(texts, "")
-    found |= {"created": 0, "change": 0, "confidence": 0.0, "consolidated": False}
-    found |= {"tags": [], "tag_digests": [], "link_nodes": []}
+    found: dict[str, object] = dict.fromkeys((*_NAMES, "key_lesson", "context_to_prefer"), "")
+    found |= {name: _EMPTY[kind] for name, kind in _PLAIN.items()} | {name: [] for name in _LISTS}
     for name in _VECTOR_OF.values():
         found |= {name: [0.0] * place.dimension, _has(name): False}
     return found
@@ -330,7 +286,7 @@ def _nothing(place: BankPlace) -> dict[str, object]:
 
 def _entity(place: BankPlace, point: Point) -> Mapping[str, object]:
     fields = dict(point.fields)
-    tags, links = (list(_texts(fields.pop(name)))[:_LIST_LENGTH] for name in ("tags", "link_nodes"))
+    tags, links = (cast("Sequence[str]", fields.pop(name))[:_LIST_LENGTH] for name in ("tags", "link_nodes"))
     category = str(fields.pop("category"))
     return {
         **_nothing(place),
@@ -348,29 +304,22 @@ def _entity(place: BankPlace, point: Point) -> Mapping[str, object]:
     }
 
 
-def _texts(value: object) -> Sequence[str]:
-    return [str(each) for each in value] if isinstance(value, (list, tuple)) else []
-
-
 def _condition(condition: Filter) -> str:
     """Return a filter as Milvus says it."""
+    after, before = condition.created_after, condition.created_before
+    compared: Mapping[str, object] = {
+        "outcome ==": None if condition.outcome is None else f'"{condition.outcome}"',
+        "category ==": None if condition.category is None else f'"{_digest(condition.category)}"',
+        "consolidated ==": None if condition.consolidated is None else str(condition.consolidated).lower(),
+        "confidence >=": None if condition.min_confidence is None else repr(float(condition.min_confidence)),
+        "confidence <": None if condition.below_confidence is None else repr(float(condition.below_confidence)),
+        "created >=": None if after is None else to_microseconds(after),
+        "created <": None if before is None else to_microseconds(before),
+    }
     parts = [f"state in [{_listed(condition.states)}]"]
-    if condition.outcome is not None:
-        parts.append(f'outcome == "{condition.outcome}"')
-    if condition.category is not None:
-        parts.append(f'category == "{_digest(condition.category)}"')
+    parts += [f"{name} {value}" for name, value in compared.items() if value is not None]
     if condition.categories is not None:
         parts.append(f"category in [{_listed([_digest(each) for each in condition.categories])}]")
-    if condition.consolidated is not None:
-        parts.append(f"consolidated == {str(condition.consolidated).lower()}")
-    if condition.min_confidence is not None:
-        parts.append(f"confidence >= {float(condition.min_confidence)!r}")
-    if condition.below_confidence is not None:
-        parts.append(f"confidence < {float(condition.below_confidence)!r}")
-    if condition.created_after is not None:
-        parts.append(f"created >= {to_microseconds(condition.created_after)}")
-    if condition.created_before is not None:
-        parts.append(f"created < {to_microseconds(condition.created_before)}")
     parts += [f'array_contains(tag_digests, "{_digest(tag)}")' for tag in condition.tags]
     return " and ".join(parts)
 

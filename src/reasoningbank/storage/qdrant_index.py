@@ -14,7 +14,7 @@ from uuid import UUID
 
 from reasoningbank.errors import ConfigurationError, StoreUnavailable
 from reasoningbank.settings import on_this_machine
-from reasoningbank.storage.index_port import NO_HEAD, BankPlace, Head, IndexUrl, Named, Near, Point
+from reasoningbank.storage.index_port import DOWN_HINT, NO_HEAD, BankPlace, Head, IndexUrl, Named, Near, Point
 from reasoningbank.storage.rows import to_microseconds
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
 
@@ -162,7 +162,9 @@ class QdrantIndex:
         if self._asked("PUT", path, {"points": points}) is None:
             self._make(place)
             if self._asked("PUT", path, {"points": points}) is None:
-                raise StoreUnavailable(f"the collection of {self.shown} was removed while it was written")
+                raise StoreUnavailable(
+                    f"the collection of {self.shown} was removed while it was written", hint=DOWN_HINT
+                )
 
     def _make(self, place: BankPlace) -> None:
         collection = self._collection(place)
@@ -188,14 +190,14 @@ class QdrantIndex:
             answer = response.json() if response.status_code != allowed else None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, ValueError) as error:
             raise StoreUnavailable(
-                f"the vector index at {self.shown} does not answer ({type(error).__name__})", hint=_HINT
+                f"the vector index at {self.shown} does not answer ({type(error).__name__})", hint=DOWN_HINT
             ) from error
         if answer is None:
             return None
         if response.status_code >= 400 or not isinstance(answer, dict) or "result" not in answer:
             raise StoreUnavailable(
                 f"the vector index at {self.shown} refused with status {response.status_code}: {_reason(answer)}",
-                hint=_HINT,
+                hint=DOWN_HINT,
             )
         return answer["result"]
 
@@ -215,9 +217,6 @@ class QdrantIndex:
                     trust_env=not on_this_machine(self._url.base),
                 )
             return self._client
-
-
-_HINT = "Searches compare the vectors of the bank itself meanwhile; the index is brought up to date when it answers."
 
 
 def _of(place: BankPlace) -> list[dict[str, object]]:
