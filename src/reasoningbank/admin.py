@@ -26,7 +26,7 @@ from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, R
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import ErasedSessions, Indexed, IndexReport
+from reasoningbank.types.records import ErasedSessions, Indexed
 from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
@@ -199,20 +199,6 @@ class Admin:
     def roll_up(self) -> int:
         """Move signals older than thirty days into counts; return how many. No confidence changes."""
         return self._context.roll_up()
-
-    def reconcile_vectors(self) -> IndexReport:
-        """Compare every memory with the index of vectors beside the bank, and make the index equal to the bank.
-
-        Searches go on meanwhile. It is needed when somebody else has changed the index; what the bank itself writes
-        reaches it by the background work.
-
-        Raises:
-            ConfigurationError: When no index is configured.
-            StoreUnavailable: When it does not answer.
-        """
-        from reasoningbank.jobs.index import IndexUpkeep
-
-        return IndexUpkeep(self._context).reconcile()
 
     def backup(self, target: str | Path | None = None) -> Path:
         """Write a complete, consistent copy while others read and write; return where it lies.

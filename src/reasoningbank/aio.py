@@ -289,7 +289,6 @@ class AsyncAdmin(Awaited[Admin]):
     metrics = awaited(Admin.metrics)
     weights = awaited(Admin.weights)
     roll_up = awaited(Admin.roll_up)
-    reconcile_vectors = awaited(Admin.reconcile_vectors)
     backup = awaited(Admin.backup)
     restore = awaited(Admin.restore)
     export = awaited(Admin.export)
@@ -302,6 +301,7 @@ class AsyncJobs(Awaited[Jobs]):
     """Jobs, awaited."""
 
     work = awaited(Jobs.work)
+    reconcile_vectors = awaited(Jobs.reconcile_vectors)
     work_until = awaited(Jobs.work_until)
     due = awaited(Jobs.due)
     dead = awaited(Jobs.dead)

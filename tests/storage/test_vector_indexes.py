@@ -377,7 +377,7 @@ def test_a_killed_server_costs_a_warning_and_the_index_recovers_by_itself(tmp_pa
             assert bank.jobs.work().postponed == 1
             server.start()
             assert bank.jobs.work().done
-            report = bank.admin.reconcile_vectors()
+            report = bank.jobs.reconcile_vectors()
             assert (report.memories, report.written) == (5, 0)
             answer = bank.search("retry the parcel service number 4")
             assert "number 4" in answer.memories[0].title and not answer.warnings
@@ -424,7 +424,7 @@ def test_a_network_that_is_cut_holds_no_search_for_long(tmp_path: Path) -> None:
             assert all(answer.count == 1 and answer.warnings for answer in answers)
             proxy.mend()
             bank.jobs.work()
-            assert bank.admin.reconcile_vectors().memories == 1
+            assert bank.jobs.reconcile_vectors().memories == 1
             assert not bank.search("retry the parcel service").warnings
 
 

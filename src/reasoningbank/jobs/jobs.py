@@ -22,7 +22,7 @@ from reasoningbank.safety.arguments import checked_limit
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.ports import Clock
-from reasoningbank.types.records import Job, Run
+from reasoningbank.types.records import IndexReport, Job, Run
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -286,6 +286,20 @@ class Jobs:
     def dead(self) -> tuple[Job, ...]:
         """Return jobs that failed for good, with their errors; a verdict or ``distill`` takes them up again."""
         return tuple(self._context.store().jobs.dead_jobs())
+
+    def reconcile_vectors(self) -> IndexReport:
+        """Compare every memory with the index of vectors beside the bank, and make the index equal to the bank.
+
+        Searches go on meanwhile. It is needed when somebody else has changed the index; what the bank itself writes
+        reaches it by the background work.
+
+        Raises:
+            ConfigurationError: When no index is configured.
+            StoreUnavailable: When it does not answer.
+        """
+        from reasoningbank.jobs.index import IndexUpkeep
+
+        return IndexUpkeep(self._context).reconcile()
 
     def _handlers(self) -> dict[str, Handler]:
         """Return what this bank's worker can do; without a language model it leaves some kinds to others."""

@@ -656,7 +656,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
     ),
     Operation(
-        method="admin.reconcile_vectors",
+        method="jobs.reconcile_vectors",
         summary="Make the index of vectors beside the bank equal to the bank.",
         command=Command(name="vectors reconcile", section="The bank"),
     ),
