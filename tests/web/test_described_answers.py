@@ -164,13 +164,14 @@ def test_no_answer_has_a_field_that_is_not_described(serve: Serve, tmp_path: Pat
         said("POST", "/api/v1/quarantines", body=held)
         assert said("GET", "/api/v1/quarantines")["quarantines"]
         assert said("GET", "/api/v1/metrics")["SC-001"]
+        assert said("POST", "/workflow/ticket")["ticket"]
         said("POST", "/api/v1/sessions/erase", body={"session": "s"})
         said("POST", "/api/v1/sessions/erase", body={"before": "2020-01-01T00:00:00Z"})
         every = {
             f"{method.upper()} {place}"
             for place, methods in described.paths.items()
             for method in methods
-            if method != "delete"
+            if method != "delete" and place != "/metrics"
         }
         assert described.seen == every
 

@@ -214,7 +214,7 @@ def test_every_refusal_is_json_with_a_code_and_a_hint(
     served: Served, method: str, path: str, body: object, status: int, named: str
 ) -> None:
     answer = served.said(method, path, body, status=status)
-    assert set(answer) == {"error", "message", "hint"}
+    assert set(answer) == {"type", "title", "status", "detail", "error", "message", "hint"}
     assert named in answer["message"]
     assert answer["hint"]
 

@@ -269,7 +269,7 @@ def test_what_is_refused_before_it_is_read_is_json_too(served: Served) -> None:
 )
 def test_an_unusable_request_is_400_and_names_the_field(served: Served, path: str, body: object, named: str) -> None:
     answer = served.said("POST", path, body, status=400)
-    assert set(answer) == {"error", "message", "hint"}
+    assert set(answer) == {"type", "title", "status", "detail", "error", "message", "hint"}
     assert named in answer["message"]
 
 

@@ -21,6 +21,7 @@ from anyio import CapacityLimiter, to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.authentication import UnauthenticatedUser
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -33,6 +34,7 @@ from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_protocol, websocket_protocol
+from reasoningbank.mcp.problems import problem
 from reasoningbank.mcp.protocol_sessions import (
     SCOPES,
     OpenSockets,
@@ -45,6 +47,8 @@ from reasoningbank.mcp.protocol_sessions import (
 )
 from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.tenant_limits import TenantLimits
+from reasoningbank.mcp.tickets import PARAMETER as TICKET
+from reasoningbank.mcp.tickets import TICKETS, Tickets
 from reasoningbank.mcp.tokens import TOKEN_FILE, FileTokens, Grants, load_grants, register_of
 from reasoningbank.mcp.tools import Tools, WarmUp
 from reasoningbank.settings import local_tenant
@@ -269,6 +273,7 @@ class Gate:
         self._readiness = _Readiness(ready)
         self._checks = TransportSecurityMiddleware(security)
         self._authenticated = AuthenticationMiddleware(self._known, backend=BearerAuthBackend(grants))
+        self._tickets = Tickets()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 421 or 403 to a foreign Host or Origin, 400 to a request that can be read in two ways.
@@ -283,9 +288,9 @@ class Gate:
         asks = scope["type"] == "http" and request.method in {"GET", "HEAD"}
         if asks and scope["path"] in {LIVE_PATH, READY_PATH}:
             # Whoever looks after the process calls it by its address. Nobody learns anything here.
-            problem = await self._readiness.problem() if scope["path"] == READY_PATH else ""
-            answer = {"status": "unavailable", "message": problem} if problem else {"status": "ok"}
-            await JSONResponse(answer, 503 if problem else 200)(scope, receive, send)
+            wrong = await self._readiness.problem() if scope["path"] == READY_PATH else ""
+            answer = {"status": "unavailable", "message": wrong} if wrong else {"status": "ok"}
+            await JSONResponse(answer, 503 if wrong else 200)(scope, receive, send)
             return
         refused = await self._checks.validate_request(request)
         if refused is not None:
@@ -298,6 +303,9 @@ class Gate:
             await JSONResponse({"status": "ok"})(scope, receive, send)
         elif len(request.headers.getlist("authorization")) > 1:
             await _refuse(scope, receive, send, 401)
+        elif scope["type"] == "websocket" and TICKET in request.query_params:
+            user = self._tickets.taken(request.query_params[TICKET])
+            await self._known({**scope, "user": UnauthenticatedUser() if user is None else user}, receive, send)
         else:
             try:
                 await self._authenticated(scope, receive, send)
@@ -316,7 +324,7 @@ class Gate:
             return
         if self._on_tenant is not None:
             self._on_tenant(tenant)
-        scope[_TENANT] = tenant
+        scope[_TENANT], scope[TICKETS] = tenant, self._tickets
         scope[SCOPES] = tuple(user.access_token.scopes)
         scope[_MEMBERSHIP] = Membership(**(user.access_token.claims or {}))
         if scope["type"] == "http":
@@ -464,7 +472,7 @@ async def _refuse(
     if status == 401:
         sent = any(name == b"authorization" for name, _ in scope["headers"])
         headers["WWW-Authenticate"] = 'Bearer realm="reasoningbank"' + (f', error="{error}"' if sent else "")
-    refused = JSONResponse({"error": error, "message": message, "hint": hint}, status, headers)
+    refused = problem(status, error, message, hint, headers)
     if scope["type"] == "websocket":
         await WebSocket(scope, receive, send).send_denial_response(refused)
     else:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from reasoningbank.mcp.problems import problem
 from reasoningbank.web import prometheus
 from reasoningbank.web.requests import BankThreads, RequestHandler, answering
 from reasoningbank.web.routes import routes as made
@@ -26,6 +27,7 @@ def build_web(banks: Banks) -> Starlette:
     routes: list[BaseRoute] = [
         _route("POST", "/workflow/execute", workflows.execute),
         _route("POST", "/workflow/ai-answer", workflows.answer),
+        _route("POST", "/workflow/ticket", workflows.ticket),
         _route("GET", "/workflow/{workflow_id}", workflows.get),
         WebSocketRoute("/workflow/ws/{workflow_id}", workflows.follow),
         _route("GET", prometheus.PATH, prometheus.endpoint(desk)),
@@ -43,6 +45,5 @@ async def _refused(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     said = {404: "there is no such endpoint", 405: "the endpoint does not have this method"}.get(status, "refused")
     hint = "See docs/reference/rest.md."
-    return JSONResponse(
-        {"error": "no_endpoint", "message": f"{said}: {request.method} {request.url.path[:200]}", "hint": hint}, status
-    )
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return problem(status, "no_endpoint", f"{said}: {request.method} {request.url.path[:200]}", hint, headers)

@@ -24,9 +24,9 @@ from reasoningbank.errors import (
     StoreError,
     WorkflowBusy,
 )
+from reasoningbank.mcp.problems import problem
 from reasoningbank.mcp.protocol_sessions import principal_in, scopes_in, session_of_day
 from reasoningbank.mcp.server import AT_ONCE
-from reasoningbank.operations.json import to_json
 from reasoningbank.types.access import check_access
 from reasoningbank.types.scope import Membership
 
@@ -150,7 +150,7 @@ async def _handled(handler: RequestHandler, request: Request) -> Response:
 
 def refusal(error: BankError) -> JSONResponse:
     """Return an error as an answer."""
-    return JSONResponse(to_json(error), status_code=status_of(error))
+    return problem(status_of(error), error.code, str(error), error.hint)
 
 
 def status_of(error: BankError) -> int:

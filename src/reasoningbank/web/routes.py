@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 import reasoningbank
+from reasoningbank.mcp.problems import PROBLEM
 from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import schema_of
@@ -19,6 +20,8 @@ from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
 from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
+from reasoningbank.web import prometheus
+from reasoningbank.web.repeats import Repeats
 from reasoningbank.web.requests import (
     PROJECT,
     BankThreads,
@@ -32,17 +35,33 @@ from reasoningbank.web.workflows import ANSWER, BEGUN, EXECUTE, REMEMBERED
 
 _SPECIAL = tuple(dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names))
 _TEXT: Json = {"type": "string"}
+_KEY: Json = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    "description": "Sent again with the same request, it is done once.",
+}
 _PROJECT: Json = {"name": PROJECT, "in": "query", "schema": _TEXT, "description": "Default: the server's project."}
 
 
 def routes(desk: BankThreads) -> list[Endpoint]:
     """Return the endpoints of the table; those without arguments in their path come first."""
+    repeats = Repeats()
     made = [
-        Endpoint(f"{API}{each.route.path}", answering(_handler(desk, each, each.route)), methods=[each.route.method])
+        Endpoint(
+            f"{API}{each.route.path}",
+            answering(_once(repeats, _handler(desk, each, each.route), each.route)),
+            methods=[each.route.method],
+        )
         for each in sorted(OPERATIONS, key=lambda each: each.route is not None and "{" in each.route.path)
         if each.route is not None
     ]
     return [*made, Endpoint("/openapi.json", answering(_described), methods=["GET"])]
+
+
+def _once(repeats: Repeats, handler: RequestHandler, route: Route) -> RequestHandler:
+    """Return the handler; that of a POST does what comes with one idempotency key once."""
+    return repeats.once(handler) if route.method == "POST" else handler
 
 
 def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHandler:
@@ -56,9 +75,24 @@ def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHa
             admin=operation.admin,
         )
         new = route.created == "always" or (route.created == "new" and bool(getattr(result, "new", False)))
-        return JSONResponse(answer_json(operation, result, values), status_code=201 if new else 200)
+        answer = answer_json(operation, result, values)
+        links = _next_page(request, answer.get("count"), values) if operation.plural and _is_paged(route) else {}
+        return JSONResponse(answer, 201 if new else 200, links)
 
     return handle
+
+
+def _is_paged(route: Route) -> bool:
+    return route.method == "GET" and {"limit", "offset"} <= {each.given for each in inputs_of(route.inputs)}
+
+
+def _next_page(request: Request, count: object, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the header that leads to the next page of a list (RFC 8288); nothing on the last page."""
+    limit, offset = values.get("limit") or 0, values.get("offset") or 0
+    if not limit or count != limit:
+        return {}
+    following = request.url.include_query_params(offset=offset + limit)
+    return {"Link": f'<{following.path}?{following.query}>; rel="next"'}
 
 
 async def _values(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
@@ -150,7 +184,29 @@ def openapi() -> Json:
             "responses": _responses("200", workflow),
         }
     }
-    error = {"type": "object", "properties": dict.fromkeys(("error", "message", "hint"), _TEXT)}
+    paths["/workflow/ticket"] = {
+        "post": {
+            "operationId": "give_a_ticket",
+            "summary": "Get a ticket that opens one WebSocket within thirty seconds.",
+            "parameters": [_PROJECT],
+            "responses": _responses(
+                "201", {"type": "object", "properties": {"ticket": _TEXT, "seconds": {"type": "number"}}}
+            ),
+        }
+    }
+    paths[prometheus.PATH] = {
+        "get": {
+            "operationId": "get_prometheus",
+            "summary": "Get the numbers of the project as Prometheus reads them.",
+            "parameters": [_PROJECT],
+            "responses": {
+                **_responses("200", {}),
+                "200": {"description": "Done.", "content": {"text/plain": {"schema": _TEXT}}},
+            },
+        }
+    }
+    texts = ("type", "title", "detail", "error", "message", "hint")
+    error = {"type": "object", "properties": {**dict.fromkeys(texts, _TEXT), "status": {"type": "integer"}}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "ReasoningBank", "version": reasoningbank.__version__},
@@ -158,7 +214,7 @@ def openapi() -> Json:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Error": {**error, "required": ["error", "message", "hint"]}},
+            "schemas": {"Error": {**error, "required": [*texts, "status"]}},
         },
     }
 
@@ -195,7 +251,7 @@ def _operation(operation: Operation, route: Route) -> Json:
         if required:
             body["required"] = list(required)
         described["requestBody"] = _body(body)
-    described["parameters"] = [*parameters, _PROJECT]
+    described["parameters"] = [*parameters, _PROJECT, *([_KEY] if route.method == "POST" else [])]
     status = "201" if route.created == "always" else "200"
     described["responses"] = _responses(status, answer_schema(operation))
     if route.created == "new":
@@ -245,4 +301,4 @@ def _responses(status: str, answer: Json) -> Json:
     if status != "204":
         done["content"] = {"application/json": {"schema": answer}}
     error = {"schema": {"$ref": "#/components/schemas/Error"}}
-    return {status: done, "default": {"description": "An error.", "content": {"application/json": error}}}
+    return {status: done, "default": {"description": "An error.", "content": {PROBLEM: error}}}

@@ -7,11 +7,13 @@ import json
 import logging
 from collections.abc import Mapping
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from reasoningbank.errors import BankError, InvalidInput
+from reasoningbank.errors import BankError, InvalidInput, MissingTenantError
+from reasoningbank.mcp.tickets import PARAMETER, TICKET_SECONDS, TICKETS, Tickets
 from reasoningbank.operations.arguments import Arguments
 from reasoningbank.operations.json import to_json
 from reasoningbank.operations.operation import Json
@@ -110,6 +112,15 @@ class WorkflowEndpoints:
         )
         return JSONResponse({**_begun(workflow), "remembered": dict(workflow.events[-1].payload)["remembered"]})
 
+    async def ticket(self, request: Request) -> Response:
+        """Handle ``POST /workflow/ticket``: 201 with a ticket that opens one WebSocket within thirty seconds."""
+        check_query(request, "POST /workflow/ticket", ())
+        await self._desk.use(request, lambda bank: bank.scope, reads=True)  # who may not read is given none
+        given, user = request.scope.get(TICKETS), request.scope.get("user")
+        if not isinstance(given, Tickets) or not isinstance(user, AuthenticatedUser):
+            raise MissingTenantError("no ticket: the request came without a token")
+        return JSONResponse({"ticket": given.give(user), "seconds": TICKET_SECONDS}, status_code=201)
+
     async def get(self, request: Request) -> Response:
         """Handle ``GET /workflow/{workflow_id}``: the workflow as it is, its turns included."""
         workflow_id = request.path_params["workflow_id"]
@@ -122,7 +133,7 @@ class WorkflowEndpoints:
         """Handle ``WS /workflow/ws/{workflow_id}``: events later than ``cursor`` as they come; or results alone."""
         workflow_id = socket.path_params["workflow_id"]
         try:
-            check_query(socket, "WS /workflow/ws/{workflow_id}", ("cursor", "final_only"))
+            check_query(socket, "WS /workflow/ws/{workflow_id}", ("cursor", "final_only", PARAMETER))
             cursor, final_only = query_whole(socket, "cursor", 0), query_flag(socket, "final_only")
             workflow = await self._desk.use(socket, lambda bank: bank.workflows.get(workflow_id), reads=True)
         except BankError as error:
