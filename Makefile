@@ -14,7 +14,7 @@ PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-calibration eval-credit eval-recipes eval-votes
+.PHONY: help demo test check bench torture eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-calibration eval-credit eval-recipes eval-votes
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 torture: $(DEV_READY) ## kills, damage, power cuts and secrets many times over, written into docs/reliability.md; PART=... runs a part
 	$(BIN)/python -m pytest --torture --torture-record docs/reliability.json --timeout 0 -s $(PART)
 	$(BIN)/python tools/write_reliability.py
+
+eval: $(DEV_READY) ## every evaluation, one after the other, on one page: build/eval.html; EVAL="credit votes" runs some
+	PYTHONPATH=benchmarks $(BIN)/python -m evaluation.all --page build/eval.html $(if $(EVAL),--only $(EVAL))
 
 eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.retrieval
