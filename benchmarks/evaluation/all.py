@@ -45,13 +45,6 @@ EVALUATIONS = (
     Evaluation("credit", "evaluation.credit", "What sessions do to the memory that they were shown."),
     Evaluation("votes", "evaluation.votes", "What one client can say under many names."),
     Evaluation(
-        "calibration",
-        "evaluation.calibration",
-        "SC-005 and SC-006 on simulated years with known truth.",
-        ("--pictures", "{folder}"),
-        ("eval-calibration.svg", "eval-calibration-weights.svg"),
-    ),
-    Evaluation(
         "loop",
         "evaluation.loop",
         "An agent that learns over MCP: its curve.",
