@@ -22,7 +22,6 @@ DEPLOY = ROOT / "deploy"
 USER = 10001
 KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 DOCKER_WORDS = {"FROM", "RUN", "COPY", "ENV", "USER", "WORKDIR", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
-PROMISE = "deploy:restricted"
 
 
 def dockerfile() -> list[tuple[str, str]]:
@@ -49,7 +48,7 @@ def parsed(words: list[str]) -> None:
 
 
 @promise(
-    PROMISE,
+    "deploy:restricted",
     "The container and the Kubernetes files of deploy/ run nobody as root, on a read-only root without capabilities, "
     "and ask for health where the server answers.",
     source="issue 15 Many servers",
@@ -74,7 +73,7 @@ def test_pods_are_restricted_and_probed() -> None:
                     assert container[probe]["httpGet"] == {"path": path, "port": "http"}
 
 
-@promise(PROMISE)
+@promise("deploy:restricted")
 def test_the_container_is_of_no_root_and_starts_the_server() -> None:
     steps = dockerfile()
     assert {word for word, _ in steps} <= DOCKER_WORDS
@@ -89,7 +88,7 @@ def test_the_container_is_of_no_root_and_starts_the_server() -> None:
         assert (ROOT / name).exists(), name
 
 
-@promise(PROMISE)
+@promise("deploy:restricted")
 def test_compose_runs_on_a_read_only_root() -> None:
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     for name in ("init", "server"):
@@ -99,7 +98,7 @@ def test_compose_runs_on_a_read_only_root() -> None:
     parsed(services["init"]["command"])
 
 
-@promise(PROMISE)
+@promise("deploy:restricted")
 @pytest.mark.parametrize(
     "path", [DEPLOY / "Dockerfile", DEPLOY / "compose.yaml", *KUBERNETES], ids=lambda path: path.name
 )
