@@ -1,30 +1,40 @@
-"""Reads a language model's answer: tolerant of how the JSON is wrapped, strict about what it says.
+"""Reads a language model's answer: tolerant of how it is written, strict about what it says.
 
-Wrapping is forgiven: code fences, a sentence before or after, the thoughts of a reasoning model, keys nobody asked
-for, line breaks inside strings. Content is not: an answer that is cut off, of another type, or in two minds is
-malformed, and nothing is filled in, converted or guessed (DESIGN D8).
+Forgiven is what leaves one meaning: code fences, sentences around it, the thoughts of a reasoning model, slips of JSON
+(module ``relaxed_json``), a wrapping object or list, keys in another spelling, a number in quotes, one entry where a
+list was asked for. Where a shape has items, each is read by itself: one that cannot be read costs only itself, and an
+answer that was cut keeps its whole items. Content is not touched: an answer of another type, incomplete, or in two
+minds is malformed, and nothing is filled in or guessed (DESIGN D8).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+import types
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from reasoningbank.errors import MalformedAnswer
+from reasoningbank.llm.relaxed_json import UnreadableError, read_relaxed
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
 
 MAX_ANSWER = 200_000
 """Longest answer that is read, in characters: twenty times the longest that a prompt of ours can earn."""
+ITEMS = "items_of_answer"
+"""Name of the class attribute of a shape that names its lists whose entries are read one by one."""
 
 Shape = TypeVar("Shape", bound="BaseModel")
 
-_OPENING = re.compile(r"\{(?=\s*(?:[\"'}]|$))|\[")
-_OBJECT_IN_LIST = re.compile(r"\[\s*\{\s*[\"']")
-_THOUGHTS = ("<think>", "</think>")
+_OPENING = re.compile(r"\{(?=\s*(?:[\"'\u201c}A-Za-z_/]|$))|\[")
+_OBJECT_IN_LIST = re.compile(r"\[\s*\{\s*[\"'\u201cA-Za-z_]")
+_THOUGHTS = re.compile(r"<(?P<name>think|thinking|thought|reasoning)>.*?</(?P=name)>|\[THINK\].*?\[/THINK\]", re.S)
+_ENDED_THOUGHTS = re.compile(r"\A.*(?:</(?:think|thinking|thought|reasoning)>|\[/THINK\])", re.S)
+_OPEN_THOUGHTS = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]")
+_FINAL_CHANNEL = re.compile(r"\A.*<\|channel\|>final(?:\s*<\|constrain\|>\s*\w+)?<\|message\|>", re.S)
 _MOST_PROSE_BRACKETS = 20
 _CUT_OFF = "Let the model answer at greater length, or give it less to read."
 
@@ -34,56 +44,154 @@ def read_answer(text: str, shape: type[Shape]) -> Shape:
 
     Args:
         text: The answer as it came.
-        shape: What was asked for. Types are taken strictly; keys it does not know are ignored at every depth.
+        shape: What was asked for. Keys it does not know are ignored at every depth; the lists that its attribute
+            ``items_of_answer`` names are read entry by entry.
 
     Raises:
-        MalformedAnswer: The answer is empty, longer than ``MAX_ANSWER``, not JSON, cut off, a list, of wrong types,
-            incomplete, or holds two different objects; the message says what is wrong and where, and quotes no value.
+        MalformedAnswer: The answer is empty, longer than ``MAX_ANSWER``, not JSON, cut off before its first whole item,
+            of other types, incomplete, or holds two different objects; the message says what is wrong and where, and
+            quotes no value.
     """
     if len(text) > MAX_ANSWER:
         raise MalformedAnswer(f"the answer has {len(text):,} characters; at most {MAX_ANSWER:,} are read")
     spoken = _without_thoughts(text)
     if not spoken.strip():
         raise MalformedAnswer("the answer is empty")
-    return _validated(_only_object(spoken, _names(shape)), shape)
+    value, missing = _only_object(spoken, shape)
+    return _validated(value, shape, missing)
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the text with a reasoning model's leading thoughts blanked, so that places stay what they are."""
-    opening, closing = _THOUGHTS
-    start = len(text) - len(text.lstrip("\ufeff \t\r\n"))
-    if not text.startswith(opening, start):
-        return text
-    end = text.find(closing, start)
-    if end < 0:
+    """Return the text with a reasoning model's thoughts blanked, so that places stay what they are."""
+    bare = _THOUGHTS.sub(lambda found: _blank(found.group()), text)
+    for ended in (_FINAL_CHANNEL, _ENDED_THOUGHTS):
+        if found := ended.match(bare):
+            bare = _blank(found.group()) + bare[found.end() :]
+    opened = _OPEN_THOUGHTS.search(bare)
+    if opened and not bare[: opened.start()].strip("\ufeff \t\r\n"):
         raise MalformedAnswer("the answer ends inside the model's thoughts", hint=_CUT_OFF)
-    return re.sub(r"[^\n]", " ", text[: end + len(closing)]) + text[end + len(closing) :]
+    return bare
 
 
-def _only_object(text: str, names: frozenset[str]) -> dict[str, object]:
-    """Return the object that answers: the only one, or the only one that has a key that was asked for."""
-    found: list[tuple[int, dict[str, object]]] = []
-    lists: list[int] = []
-    for place, value in _values(text):
-        if isinstance(value, dict):
-            found.append((place, value))
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _only_object(text: str, shape: type[BaseModel]) -> tuple[dict[str, object], str]:
+    """Return the object that answers, and what it lacks because the text ended inside of it."""
+    found: list[tuple[int, dict[str, object], str]] = []
+    others: list[tuple[dict[str, object], str]] = []
+    strange: list[int] = []
+    for place, value, missing in _values(text):
+        shaped = _shaped(value, shape)
+        if shaped is not None:
+            found.append((place, shaped, missing))
+        elif isinstance(value, dict):
+            others.append((value, missing))
         elif any(isinstance(entry, (dict, list)) for entry in value):
-            lists.append(place)
-    answering = [(place, value) for place, value in found if names & value.keys()] or found
-    if lists:
-        _refuse(text, lists[0], "a list stands where an object was asked for")
-    if not answering:
+            strange.append(place)
+    if strange:
+        _refuse(text, strange[0], "a list stands where an object was asked for")
+    if not found and others:
+        return others[0]
+    if not found:
         kind = "a list stands where an object was asked for" if text.lstrip()[:1] == "[" else "there is no JSON object"
         raise MalformedAnswer(f"{kind} in the answer")
-    place, value = answering[0]
-    for other_place, other in answering[1:]:
-        if json.dumps(other, sort_keys=True) != json.dumps(value, sort_keys=True):
+    place, value, missing = found[0]
+    for other_place, other, other_missing in found[1:]:
+        joined = _joined(value, other, shape)
+        if joined is None:
             _refuse(text, other_place, f"a second object contradicts the one at {_place(text, place)}")
+        value, missing = joined, missing or other_missing
+    return value, missing
+
+
+def _joined(value: dict[str, object], other: dict[str, object], shape: type[BaseModel]) -> dict[str, object] | None:
+    """Return two objects as one: the same twice, or items that were given one after the other; None for others."""
+    if json.dumps(other, sort_keys=True) == json.dumps(value, sort_keys=True):
+        return value
+    name = _only_list(shape)
+    if name and _SPREAD in value and _SPREAD in other:
+        first, second = value[name], other[name]
+        if isinstance(first, list) and isinstance(second, list):
+            return {name: [*first, *second], _SPREAD: True}
+    return None
+
+
+_SPREAD = "\x00spread"
+"""Marks an object that we made around items which stood alone."""
+_WRAPPINGS = 3
+
+
+def _shaped(value: object, shape: type[BaseModel], depth: int = 0) -> dict[str, object] | None:
+    """Return the object of this shape that a value is or wraps; None when it is neither."""
+    if isinstance(value, list):
+        name = _only_list(shape)
+        if name and value and all(isinstance(each, dict) and _has(each, _item_shape(shape, name)) for each in value):
+            return {name: value, _SPREAD: True}
+        return _shaped(value[0], shape, depth + 1) if len(value) == 1 and isinstance(value[0], dict) else None
+    if not isinstance(value, dict):
+        return None
+    if _has(value, shape):
+        return value
+    if "properties" in value or depth >= _WRAPPINGS:
+        return None
+    name = _only_list(shape)
+    if name and _has(value, _item_shape(shape, name)):
+        return {name: [value], _SPREAD: True}
+    inner = [_shaped(_decoded(each), shape, depth + 1) for each in value.values()]
+    held = [each for each in inner if each is not None]
+    return held[0] if len(held) == 1 else None
+
+
+def _decoded(value: object) -> object:
+    """Return what a text that is JSON itself holds, as the arguments of a call of a tool do."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return json.loads(value, strict=False)
+        except (ValueError, RecursionError):
+            return value
     return value
 
 
-def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object]]]:
-    """Yield every outermost JSON object or list with its place; brackets that are mere prose are passed over."""
+def _has(value: Mapping[str, object], shape: type[BaseModel]) -> bool:
+    names = _spellings(shape)
+    return any(_plain_key(key) in names for key in value)
+
+
+def _plain_key(key: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", key.casefold())
+
+
+def _spellings(shape: type[BaseModel]) -> dict[str, str]:
+    """Return the names of a shape by their plain spelling."""
+    found = {}
+    for name, field in shape.model_fields.items():
+        found[_plain_key(name)] = field.alias or name
+        if field.alias:
+            found[_plain_key(field.alias)] = field.alias
+    return found
+
+
+def _items(shape: type[BaseModel]) -> frozenset[str]:
+    named: frozenset[str] = getattr(shape, ITEMS, frozenset())
+    return named
+
+
+def _only_list(shape: type[BaseModel]) -> str:
+    """Return the one list of a shape whose entries are read one by one; empty when there is not exactly one."""
+    names = _items(shape)
+    return next(iter(names)) if len(names) == 1 == len(shape.model_fields) else ""
+
+
+def _item_shape(shape: type[BaseModel], name: str) -> type[BaseModel]:
+    (entry,) = get_args(shape.model_fields[name].annotation)
+    shaped: type[BaseModel] = entry
+    return shaped
+
+
+def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object], str]]:
+    """Yield every outermost JSON object or list with its place and what it lacks; prose is passed over."""
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous, parse_constant=_no_number)
     position = 0
     prose = 0
@@ -98,17 +206,27 @@ def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object]]]
                     _refuse(text, start, "too many brackets that are no JSON")
                 position = start + 1
                 continue
-            if error.pos >= len(text.rstrip("` \t\r\n")) or error.msg.startswith("Unterminated string"):
-                raise MalformedAnswer(
-                    f"the object that begins at {_place(text, start)} of the answer is cut off", hint=_CUT_OFF
-                ) from error
-            _refuse(text, error.pos, f"no valid JSON: {error.msg}", error)
+            try:
+                relaxed = read_relaxed(text.rstrip("` \t\r\n"), start)
+            except UnreadableError as worse:
+                if text[start] == "{" and not re.match(r"\{\s*[\"'\u201c}]", text[start : start + 80]):
+                    position = start + 1
+                    prose += 1
+                    if prose > _MOST_PROSE_BRACKETS:
+                        _refuse(text, start, "too many brackets that are no JSON")
+                    continue
+                what = str(worse) if "two values" in str(worse) else f"no valid JSON: {error.msg}"
+                _refuse(text, error.pos, what, error)
+            except RecursionError as worse:
+                _refuse(text, start, "the JSON is nested too deeply or has a number too long", worse)
+            position = relaxed.end
+            yield start, relaxed.value, relaxed.missing
         except _AmbiguousError as error:
             _refuse(text, start, str(error), error)
         except (RecursionError, ValueError) as error:
             _refuse(text, start, "the JSON is nested too deeply or has a number too long", error)
         else:
-            yield start, value
+            yield start, value, ""
 
 
 class _AmbiguousError(ValueError):
@@ -119,7 +237,8 @@ def _unambiguous(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result: dict[str, object] = {}
     for key, value in pairs:
         if key in result and result[key] != value:
-            raise _AmbiguousError(f"the key {key[:60]!r} has two values")
+            shown = f"the key {key!r}" if re.fullmatch(r"[A-Za-z_]{1,30}", key) else "a key"
+            raise _AmbiguousError(f"{shown} has two values")
         result[key] = value
     return result
 
@@ -128,12 +247,149 @@ def _no_number(name: str) -> NoReturn:
     raise _AmbiguousError(f"{name} is not a JSON number")
 
 
-def _names(shape: type[BaseModel]) -> frozenset[str]:
-    aliases = {field.alias for field in shape.model_fields.values() if field.alias}
-    return frozenset(shape.model_fields.keys() | aliases)
+def _validated(value: dict[str, object], shape: type[Shape], missing: str) -> Shape:
+    value = _named(value, shape)
+    apart = _items(shape)
+    complete = missing != "cut" and value.keys() >= {field.alias or name for name, field in shape.model_fields.items()}
+    if missing and not complete and not any(value.get(name) for name in apart):
+        raise MalformedAnswer("the object in the answer is cut off", hint=_CUT_OFF)
+    problem: MalformedAnswer | None = None
+    for name in apart:
+        whole = name in value
+        entries = _repaired(value.get(name, [] if missing else None), shape.model_fields[name])
+        if not isinstance(entries, list):
+            if whole:
+                value[name] = entries
+            continue
+        kept = []
+        for entry in entries:
+            try:
+                kept.append(_item(entry, _item_shape(shape, name)))
+            except MalformedAnswer as error:
+                problem = problem or error
+        if whole or missing:
+            value[name] = kept
+    if problem is not None and not any(value.get(name) for name in apart):
+        raise problem
+    for name, field in shape.model_fields.items():
+        key = field.alias or name
+        if name not in apart and key in value:
+            value[key] = _repaired(value[key], field)
+    return _checked(value, shape)
 
 
-def _validated(value: dict[str, object], shape: type[Shape]) -> Shape:
+def _item(entry: object, shape: type[BaseModel]) -> dict[str, object]:
+    """Return one entry of a list as it was meant.
+
+    Raises:
+        MalformedAnswer: It is no item.
+    """
+    if not isinstance(entry, dict) or not _has(entry, shape):
+        raise MalformedAnswer("an entry of the list is no object of the kind that was asked for")
+    named = _named(entry, shape)
+    for name, field in shape.model_fields.items():
+        if name in named:
+            named[name] = _repaired(named[name], field)
+    _checked(named, shape)
+    return named
+
+
+def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, object]:
+    """Return the object with its keys as the shape spells them.
+
+    Raises:
+        MalformedAnswer: Two spellings of one key have different values.
+    """
+    names = _spellings(shape)
+    result: dict[str, object] = {}
+    for key, each in value.items():
+        known = names.get(_plain_key(key))
+        if known is None:
+            continue
+        if known in result and result[known] != each:
+            raise MalformedAnswer(f"the key {known!r} has two values in the answer")
+        result[known] = each
+    return result
+
+
+def _repaired(value: object, field: FieldInfo) -> object:
+    """Return the value with harmless slips mended; what has no single meaning stays for the check to refuse."""
+    most = next((limit.le for limit in field.metadata if hasattr(limit, "le")), None)
+    mended = _mended(value, field.annotation)
+    if mended is None and field.default in ("", []) and not field.is_required():
+        return field.default
+    if isinstance(mended, (int, float)) and not isinstance(mended, bool) and most == 1 and 10 < mended <= 100:
+        return mended / 100
+    return mended
+
+
+_PERCENT = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,6})?)\s*%\s*")
+_DECIMAL = re.compile(r"\s*-?\d{1,9}(?:[.,]\d{1,9})?\s*")
+_STEP_NUMBER = re.compile(r"\s*(?:steps?|#|no\.?|number|run|source)?\s*(\d{1,6})\s*", re.IGNORECASE)
+
+
+def _mended(value: object, annotation: Any) -> object:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        known = [each for each in arguments if each is not type(None)]
+        return _mended(value, known[0]) if len(known) == 1 and value is not None else value
+    if origin in (list, tuple):
+        return _list(value, arguments[0])
+    if origin is Literal:
+        return _word(value, arguments)
+    if annotation is float and isinstance(value, str):
+        return _number(value)
+    if annotation is int:
+        return _whole(value)
+    if annotation is str and isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return " ".join(each.strip() for each in value)
+    if isinstance(value, dict) and hasattr(annotation, "model_fields"):
+        named = _named(value, annotation)
+        return {key: _repaired(each, annotation.model_fields[key]) for key, each in named.items()}
+    return value
+
+
+def _list(value: object, entry: Any) -> object:
+    if isinstance(value, str):
+        decoded = _decoded(value)
+        if isinstance(decoded, (list, dict)):
+            value = decoded
+        elif entry is str or (entry is int and re.fullmatch(r"[\sa-zA-Z#.]*\d[\sa-zA-Z#.\d,;]*", value)):
+            value = [part for part in re.split(r"[,;\n]|\band\b", value) if part.strip()]
+    if isinstance(value, dict) or (entry is int and isinstance(value, int) and not isinstance(value, bool)):
+        value = [value]
+    if not isinstance(value, list):
+        return value
+    if entry is str:
+        return [each.strip() if isinstance(each, str) else each for each in value]
+    return [_mended(each, entry) for each in value]
+
+
+def _word(value: object, known: tuple[object, ...]) -> object:
+    """Return the one of the known words that is meant; anything else is left as it is, to be refused."""
+    if not isinstance(value, str):
+        return value
+    plain = _plain_word(value)
+    return next((word for word in known if isinstance(word, str) and _plain_word(word) == plain), value)
+
+
+def _plain_word(text: str) -> str:
+    return " ".join(re.sub(r"[_-]", " ", text).strip(" \t\r\n.!*`\"'").casefold().split())
+
+
+def _number(text: str) -> object:
+    if found := _PERCENT.fullmatch(text):
+        return float(found[1].replace(",", ".")) / 100
+    return float(text.replace(",", ".")) if _DECIMAL.fullmatch(text) else text
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, str) and (found := _STEP_NUMBER.fullmatch(value)):
+        return int(found[1])
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _checked(value: dict[str, object], shape: type[Shape]) -> Shape:
     from pydantic import ValidationError
 
     try:
