@@ -66,7 +66,7 @@ def test_the_language_model_is_a_setting(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('llm = "openai:small"\nllm_daily_tokens = 5000\n', encoding="utf-8")
     settings = load_settings({"REASONINGBANK_HOME": str(tmp_path), "REASONINGBANK_LLM_URL": "http://127.0.0.1:1/v1"})
     assert (settings.llm, settings.llm_url, settings.llm_key) == ("openai:small", "http://127.0.0.1:1/v1", "")
-    assert (settings.llm_daily_tokens, settings.llm_timeout, settings.llm_votes) == (5000, 60.0, 1)
+    assert (settings.llm_daily_tokens, settings.llm_timeout, settings.llm_votes) == (5000, 0.0, 1)
 
 
 @promise(

@@ -356,6 +356,7 @@ class Bank:
                 timeout=settings.llm_timeout,
                 daily_tokens=settings.llm_daily_tokens,
                 output_tokens=settings.llm_output_tokens,
+                context=settings.llm_context,
                 paid_calls=settings.paid_calls,
                 client_sessions=settings.client_daily_sessions,
                 client_tokens=settings.client_daily_tokens,

@@ -46,6 +46,7 @@
     - ModelMissing
     - ModelMismatch
     - ModelUnavailable
+      . ContextExceeded
     - MalformedAnswer
   + ConfigurationError
 
@@ -407,6 +408,21 @@ class ModelUnavailable(ModelError):
 
     default_hint = "Try again later; the trajectory stays stored and waits."
     code = "model_unavailable"
+
+
+class ContextExceeded(ModelUnavailable):
+    """A request is longer than what the model reads at once, or the server has cut it: there is no verdict.
+
+    Attributes:
+        context: How many tokens the model reads at once, as far as the server said; 0 when it did not.
+    """
+
+    default_hint = "Choose a model with a longer context, or start its server with one; 8,000 tokens are comfortable."
+    code = "context_exceeded"
+
+    def __init__(self, message: str, *, hint: str | None = None, context: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.context = context
 
 
 class MalformedAnswer(ModelError):

@@ -82,7 +82,8 @@ class Settings:
         llm_key: Its key; never shown. Empty takes the provider's own variable.
         llm_daily_tokens: Tokens per UTC day that are never exceeded; 0 for no limit.
         llm_output_tokens: Most tokens of one answer, thinking included.
-        llm_timeout: Seconds one attempt may take.
+        llm_context: Tokens that the model reads at once, prompt and answer together; 0 asks the server at ``llm_url``.
+        llm_timeout: Seconds one attempt may take; 0 for 600 on this machine, elsewhere for as long as the prompt needs.
         llm_votes: How many judgements of the model are put to the vote.
         profile: Which tools the MCP server offers: core, briefing, curation, learning, experience, admin, graph, or
             several as in core,graph.
@@ -140,7 +141,8 @@ class Settings:
     llm_key: str = ""
     llm_daily_tokens: int = 0
     llm_output_tokens: int = 8_192
-    llm_timeout: float = 60.0
+    llm_context: int = 0
+    llm_timeout: float = 0.0
     llm_votes: int = 1
     profile: str = "core"
     paid_calls: bool = True

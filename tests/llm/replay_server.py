@@ -83,9 +83,13 @@ class ReplayServer:
 
     Args:
         replies: One per request, in order, or one function for all.
+        facts: What it says of itself, by path, such as ``/props``; nothing else is found there.
     """
 
-    def __init__(self, replies: Iterable[Replay] | Callable[[Asked], str | Reply]) -> None:
+    def __init__(
+        self, replies: Iterable[Replay] | Callable[[Asked], str | Reply], *, facts: Mapping[str, str] | None = None
+    ) -> None:
+        self.facts = dict(facts or {})
         self._lock = threading.Lock()
         self._all = replies if callable(replies) else None
         if isinstance(replies, str):
@@ -136,7 +140,7 @@ class ReplayServer:
                 message = f"the replay has no answer left for request {len(self._asked)}"
                 chosen = Reply(status=410, body=json.dumps({"error": {"message": message}}))
         made = chosen if isinstance(chosen, (str, Reply)) else chosen(asked)
-        return completion(made) if isinstance(made, str) else made
+        return completion(made, input_tokens=max(10, len(asked.text) // 3)) if isinstance(made, str) else made
 
 
 class _Server(ThreadingHTTPServer):
@@ -152,7 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        self._answer({})
+        """What a server says of itself is no request to the model: it is neither noted nor taken from the answers."""
+        facts = self.server.replay.facts
+        self._send(Reply(body=facts.get(self.path, "{}"), status=200 if self.path in facts else 404))
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -164,7 +170,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: Mapping[str, object]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = self.server.replay.reply(Asked(path=self.path, headers=headers, body=body))
+        self._send(self.server.replay.reply(Asked(path=self.path, headers=headers, body=body)))
+
+    def _send(self, reply: Reply) -> None:
         if reply.delay:
             time.sleep(reply.delay)
         content = reply.body.encode()

@@ -22,6 +22,8 @@ MODELS = ("openai:MODEL", "anthropic:MODEL", "google:MODEL")
 """The providers ``open_model`` knows; ``openai:`` with a URL is any server that speaks OpenAI's chat completions."""
 CLIENTS = ("claude-code", "codex", "gemini", "opencode")
 """The user's own clients that can be a model: ``client:NAME``, or ``client:NAME/MODEL`` for one of its models."""
+MIN_CONTEXT = 2_048
+"""A model that reads fewer tokens at once cannot hold instructions, a session and an answer."""
 LEDGER = "llm-tokens.json"
 """The file below the data directory that counts the tokens of the day."""
 CLIENT_LEDGER, SESSION_LEDGER = "client-tokens.json", "client-sessions.json"
@@ -34,9 +36,10 @@ def open_model(
     home: Path,
     url: str = "",
     key: str = "",
-    timeout: float = 60.0,
+    timeout: float = 0.0,
     daily_tokens: int = 0,
     output_tokens: int = 8_192,
+    context: int = 0,
     paid_calls: bool = True,
     client_sessions: int = 20,
     client_tokens: int = 500_000,
@@ -51,9 +54,11 @@ def open_model(
         url: Base URL instead of the provider's own, for example ``http://127.0.0.1:8080/v1`` of a local server.
         key: The provider's key; never shown. Empty takes the provider's own variable (as ``OPENAI_API_KEY``), or
             sends none to an OpenAI-compatible URL.
-        timeout: Seconds that one attempt may take as a whole.
+        timeout: Seconds that one attempt may take as a whole; 0 for 600 on this machine, elsewhere for a minute and
+            what the prompt and its answer need.
         daily_tokens: Input and output tokens per UTC day that are never exceeded; 0 for no limit.
         output_tokens: Most tokens of one answer, thinking included.
+        context: Tokens that the model reads at once, prompt and answer together; 0 asks the server at the URL.
         paid_calls: Allow calls of a URL that is not on this machine, and runs of a client.
         client_sessions: Captured sessions per UTC day that a client is asked about; 0 for no limit.
         client_tokens: Tokens per UTC day that it may use; 0 for no limit.
@@ -75,8 +80,16 @@ def open_model(
             hint=f"Use one of {', '.join(MODELS)}; any OpenAI-compatible server is openai:MODEL with llm_url; your own "
             f"agent is {', '.join(f'client:{client}' for client in CLIENTS)}.",
         )
-    if not (math.isfinite(timeout) and timeout > 0):
-        raise ConfigurationError(f"A timeout of {timeout} seconds is not usable.", hint="Use a positive number.")
+    if not (math.isfinite(timeout) and timeout >= 0):
+        raise ConfigurationError(
+            f"A timeout of {timeout} seconds is not usable.",
+            hint="Use a positive number, or 0 for as long as is usual.",
+        )
+    if context < 0 or 0 < context < MIN_CONTEXT:
+        raise ConfigurationError(
+            f"A context of {context} tokens is not usable.",
+            hint=f"Use {MIN_CONTEXT:,} or more, or 0 to ask the server.",
+        )
     if daily_tokens < 0:
         raise ConfigurationError(f"A budget of {daily_tokens} tokens is not usable.", hint="Use 0 for no limit.")
     if output_tokens < 1:
@@ -96,6 +109,7 @@ def open_model(
         budget=budget,
         paid_calls=paid_calls,
         max_output_tokens=output_tokens,
+        context=context,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import math
 import random
 import re
 import threading
@@ -16,8 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from reasoningbank.errors import ConfigurationError, ModelUnavailable, PaidCallRefused
+from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
 from reasoningbank.settings import on_this_machine
 from reasoningbank.telemetry import chatted
 from reasoningbank.types.ports import Completion, Prompt
@@ -79,7 +82,8 @@ def _count(change: int) -> None:
 _CODE = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _INSTALL = "Install it with `pip install 'pydantic-ai-slim[anthropic,google,openai]>=2.68,<3'`."
 _UNSENT = ("ConnectError", "ConnectTimeout")
-_UNBILLED_STATUS = range(400, 500)
+_UNKNOWN_STATUS = (408, 504, 524)
+"""Statuses of something in between that waited too long: what stands behind it may have answered and billed."""
 _REJECTED_STATUS = (400, 422)
 _REQUEST_TIMEOUT = 408
 
@@ -91,7 +95,8 @@ class Failure:
     Attributes:
         error: What the caller is told.
         transient: True when a further attempt may succeed.
-        unbilled: True when it is certain that it cost nothing: it was never sent, or refused before any work.
+        unbilled: True when it cost nothing: it was never sent, the server answered with an error, or it is on this
+            machine, where nobody bills.
         rejected: True when the request itself was refused, as a server does that knows no JSON schemas.
         wait: Seconds that the provider asked to wait; None when it did not say.
     """
@@ -103,13 +108,14 @@ class Failure:
     wait: float | None = None
 
 
-def failure(error: Exception, name: str, timeout: float) -> Failure:
+def failure(error: Exception, name: str, timeout: float, *, local: bool = False) -> Failure:
     """Return what an exception of a provider's library means.
 
     Args:
         error: The exception; no text of it is repeated.
         name: The model's name as the user gave it.
         timeout: Seconds the attempt was allowed.
+        local: The server is on this machine.
     """
     if isinstance(error, ImportError):
         return Failure(
@@ -119,11 +125,16 @@ def failure(error: Exception, name: str, timeout: float) -> Failure:
 
     status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
     what, hint, transient = _told(error, timeout)
+    said = f"{getattr(error, 'body', None) or ''} {error}"
+    if isinstance(error, exceptions.ModelContextWindowExceededError) or is_overflow(said):
+        what = f"cannot read that much at once{_details(error, status)}"
+        return Failure(error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)), unbilled=True)
+    refused = status is not None and status not in _UNKNOWN_STATUS
     return Failure(
         error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),
         transient=transient or status == _REQUEST_TIMEOUT,
-        unbilled=status in _UNBILLED_STATUS or _never_sent(error) or isinstance(error, exceptions.UserError),
-        rejected=status in _REJECTED_STATUS and not isinstance(error, exceptions.ModelContextWindowExceededError),
+        unbilled=local or refused or _never_sent(error) or isinstance(error, exceptions.UserError),
+        rejected=status in _REJECTED_STATUS,
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
     )
 
@@ -141,12 +152,6 @@ def _told(error: Exception, timeout: float) -> tuple[str, str, bool]:
             False,
         ),
         (
-            kinds.ModelContextWindowExceededError,
-            "cannot read that much at once",
-            "Choose a model with a longer context.",
-            False,
-        ),
-        (
             kinds.ModelQuotaExceededError,
             "has no credit or quota left",
             "Top up the provider's account, or choose another model.",
@@ -161,7 +166,7 @@ def _told(error: Exception, timeout: float) -> tuple[str, str, bool]:
         (
             (kinds.ModelRequestTimeout, kinds.ModelTimeoutError),
             f"did not answer within {timeout:g} s",
-            "Raise llm_timeout, or choose a faster model.",
+            "Set llm_timeout to more seconds, or choose a faster model.",
             False,
         ),
         (
@@ -215,8 +220,11 @@ def _never_sent(error: BaseException | None) -> bool:
     return False
 
 
-Way = Literal["native", "prompted"]
-"""How JSON is asked for: by the provider's schema parameter, or in the instructions."""
+Way = Literal["native", "object", "plain"]
+"""How JSON is asked for: by the provider's schema parameter, as any JSON object with the schema in the instructions, or
+in the instructions alone."""
+WAYS: tuple[Way, ...] = ("native", "object", "plain")
+"""In this order: a server that refuses one is asked in the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +239,9 @@ class ProviderRequest:
     schema: Mapping[str, object]
     temperature: float
     max_tokens: int
+    max_thoughts: int
     timeout: float
-    prompted: bool = False
+    way: Way = "native"
 
     def __repr__(self) -> str:
         return f"Question({self.provider}:{self.model}, {self.prompt.label})"
@@ -274,10 +283,11 @@ async def _ask(question: ProviderRequest) -> ProviderAnswer:
     from pydantic_ai.output import OutputObjectDefinition
 
     direct = on_this_machine(question.url)
+    way = question.way
     async with AsyncClient(timeout=question.timeout, trust_env=not direct) as client:
         model = _model(question, client)
-        native = not question.prompted and bool(model.profile.get("supports_json_schema_output", False))
-        way: Way = "native" if native else "prompted"
+        if way == "native" and not model.profile.get("supports_json_schema_output", False):
+            way = "object"
         response = await model_request(
             model,
             [
@@ -287,7 +297,7 @@ async def _ask(question: ProviderRequest) -> ProviderAnswer:
             ],
             model_settings=_settings(question, model),
             model_request_parameters=ModelRequestParameters(
-                output_mode=way,
+                output_mode="native" if way == "native" else "prompted",
                 output_object=OutputObjectDefinition(
                     json_schema=dict(question.schema), name=re.sub(r"\W+", "_", question.prompt.name)[:64] or "answer"
                 ),
@@ -318,6 +328,8 @@ def _settings(question: ProviderRequest, model: Model) -> ModelSettings:
     )
     if not fixed:
         settings["temperature"] = question.temperature
+    if always_reasons:
+        settings["max_tokens"] = question.max_thoughts
     return settings
 
 
@@ -354,7 +366,9 @@ def _model(question: ProviderRequest, client: AsyncClient) -> Model:
             base_url=question.url,
             api_key=key,
             http_client=client,
-            profile=OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False),
+            profile=OpenAIModelProfile(
+                openai_chat_supports_max_completion_tokens=False, supports_json_object_output=question.way != "plain"
+            ),
         ),
     )
 
@@ -371,8 +385,16 @@ ATTEMPTS = 4
 LONGEST_WAIT = 30.0
 """Seconds between two attempts at most; a provider that asks for more is not asked again now."""
 
+LOCAL_SECONDS = 600.0
+"""Seconds for one answer of a server on this machine: a small computer reads 6,000 tokens in minutes."""
+_BASE_SECONDS, _READ_A_SECOND, _WRITTEN_A_SECOND = 60.0, 200.0, 25.0
+"""Seconds for one answer elsewhere: a minute, and what a slow provider needs to read the prompt and to write."""
+
 _OVERHEAD = 1_024
 _BREAKABLE = "<[]"
+_OTHER_TOKENIZERS = 1.6
+"""No tokenizer that was tried counts more than 1.51 times what ours does."""
+_SHORTEST_ANSWER = 64
 
 
 class ProviderModel:
@@ -380,7 +402,8 @@ class ProviderModel:
 
     Rate limits, server errors and broken connections are tried four times in all, after 1, 2 and 4 seconds, each up to
     half as much again at random, or after what ``Retry-After`` says; a wrong key, an unknown model, a refused request
-    and a time-out are not. A server that refuses JSON schemas is asked once more with the schema in words. Every
+    and a time-out are not. A server that refuses JSON schemas is asked for any JSON object, and one that refuses that
+    is asked in words. One that cannot read so much, or has read much less than was sent, raises ContextExceeded. Every
     failure is ModelUnavailable with a hint. The key and what was sent are in no error, representation, log of ours or
     span.
 
@@ -389,10 +412,11 @@ class ProviderModel:
         model: The provider's name of the model.
         url: Base URL instead of the provider's own; empty for that.
         key: The key; empty for the provider's own variable, or for none at a URL.
-        timeout: Seconds of one attempt as a whole.
+        timeout: Seconds of one attempt as a whole; 0 for 600 on this machine, else as long as the prompt needs.
         budget: The tokens of the day; None for no limit.
         paid_calls: Allow calls of a URL that is not on this machine.
         max_output_tokens: Most tokens of one answer.
+        context: Tokens that the model reads at once; 0 asks the server at the URL.
         sleep: Waits between attempts.
     """
 
@@ -403,10 +427,11 @@ class ProviderModel:
         model: str,
         url: str = "",
         key: str = "",
-        timeout: float = 60.0,
+        timeout: float = 0.0,
         budget: TokenBudget | None = None,
         paid_calls: bool = True,
         max_output_tokens: int = MAX_OUTPUT_TOKENS,
+        context: int = 0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._provider = provider
@@ -417,8 +442,11 @@ class ProviderModel:
         self._budget = budget
         self._paid_calls = paid_calls
         self._max_output_tokens = max_output_tokens
+        self._context = context
+        self._asked_for_context = bool(context) or not url
         self._sleep = sleep
-        self._prompted = False
+        self._way: Way = "native"
+        self._thinks = False
 
     def __repr__(self) -> str:
         return f"ProviderModel({self.name!r}, url={self._url!r})"
@@ -428,57 +456,98 @@ class ProviderModel:
         """Provider and model, the name a user chooses it by."""
         return f"{self._provider}:{self._model}"
 
+    def context(self) -> int:
+        """Return how many tokens the model reads at once, as set or as its server says; 0 when nobody says.
+
+        The server is asked once, with the first prompt that is made to fit.
+
+        Raises:
+            PaidCallRefused: Paid calls are switched off and the URL is not on this machine; nothing was sent.
+        """
+        if not self._asked_for_context:
+            self._check_paid()
+            self._context = told_context(self._url, self._model, self._key)
+            self._asked_for_context = True
+        return self._context
+
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
         """Return the answer, as it came; models that cannot be told a temperature choose their own.
 
         Raises:
             PaidCallRefused: Paid calls are switched off and the URL is not on this machine; nothing was sent.
             BudgetExhausted: The call could exceed the tokens of the day; nothing was sent.
+            ContextExceeded: The prompt is longer than the model's context, or was cut by its server.
             ModelUnavailable: There was no answer, also after the attempts.
         """
-        if not on_this_machine(self._url) and (not self._paid_calls or paid_calls_refused()):
-            raise PaidCallRefused(f"a call of {self.name} may cost money and paid calls are switched off")
+        self._check_paid()
+        longest = self._longest_answer(prompt)
         with chatted(
             provider=self._provider,
             model=self._model,
             temperature=temperature,
-            max_tokens=self._max_output_tokens,
+            max_tokens=longest,
             server=urlsplit(self._url).hostname or "",
         ) as chat:
-            answer = self._answered(prompt, schema, temperature)
+            answer = self._answered(prompt, schema, temperature, longest)
             chat.answered(
                 model=answer.model,
                 input_tokens=answer.input_tokens,
                 output_tokens=answer.output_tokens,
                 finish=answer.finish,
             )
+        cut = answer.finish == "length"
+        if cut and "{" not in answer.text:
+            self._thinks = True
         return Completion(
             text=answer.text,
             model=self.name,
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
+            cut=cut,
         )
 
-    def _answered(self, prompt: Prompt, schema: Mapping[str, object], temperature: float) -> ProviderAnswer:
+    def _check_paid(self) -> None:
+        if not on_this_machine(self._url) and (not self._paid_calls or paid_calls_refused()):
+            raise PaidCallRefused(f"a call of {self.name} may cost money and paid calls are switched off")
+
+    def _longest_answer(self, prompt: Prompt) -> int:
+        """Return the most tokens of the answer: the prompt's own limit unless the model thinks first."""
+        usual = 0 if self._thinks else prompt.answer_tokens
+        longest = min(usual or self._max_output_tokens, self._max_output_tokens)
+        if self._context:
+            longest = min(longest, max(_SHORTEST_ANSWER, self._context - _counted(prompt)))
+        return longest
+
+    def _answered(
+        self, prompt: Prompt, schema: Mapping[str, object], temperature: float, longest: int
+    ) -> ProviderAnswer:
         """Return the answer of the first attempt that brings one."""
-        most = _most_tokens(prompt, schema) + self._max_output_tokens
-        prompted = self._prompted
+        most = _most_tokens(prompt, schema) + max(longest, self._max_output_tokens if not self._url else 0)
+        way = self._way
         attempt = 0
         while True:
             attempt += 1
-            result = self._attempted(self._question(prompt, schema, temperature, prompted=prompted), most)
+            question = self._question(prompt, schema, temperature, longest, way)
+            result = self._attempted(question, most)
             if isinstance(result, ProviderAnswer):
-                self._prompted = prompted
+                self._way = way
+                if self._url and was_truncated(_said(prompt), _counted(prompt), result.input_tokens):
+                    raise ContextExceeded(
+                        f"{self.name} read {result.input_tokens:,} tokens of about {_counted(prompt):,} sent: "
+                        "its server cuts what is longer than its context.",
+                        context=result.input_tokens + result.output_tokens,
+                    )
                 return result
-            if result.rejected and not prompted:
-                prompted = True
+            ways = WAYS if self._provider == "openai" else WAYS[:2]
+            if result.rejected and way != ways[-1]:
+                way = ways[ways.index(way) + 1]
             elif result.transient and attempt < ATTEMPTS and (result.wait or 0.0) <= LONGEST_WAIT:
                 self._sleep(_pause(attempt, result.wait))
             else:
                 raise result.error
 
     def _question(
-        self, prompt: Prompt, schema: Mapping[str, object], temperature: float, *, prompted: bool
+        self, prompt: Prompt, schema: Mapping[str, object], temperature: float, longest: int, way: Way
     ) -> ProviderRequest:
         return ProviderRequest(
             provider=self._provider,
@@ -488,31 +557,50 @@ class ProviderModel:
             prompt=prompt,
             schema=schema,
             temperature=temperature,
-            max_tokens=self._max_output_tokens,
-            timeout=self._timeout,
-            prompted=prompted,
+            max_tokens=longest,
+            max_thoughts=self._max_output_tokens,
+            timeout=self._timeout or self._seconds(prompt, longest),
+            way=way,
         )
 
-    def _attempted(self, question: ProviderRequest, most: int) -> ProviderAnswer | Failure:
-        """Return one attempt within the budget.
+    def _seconds(self, prompt: Prompt, longest: int) -> float:
+        """Return how long an answer may take when the user has not said it."""
+        if on_this_machine(self._url):
+            return LOCAL_SECONDS
+        return _BASE_SECONDS + math.ceil(_counted(prompt) / _READ_A_SECOND + longest / _WRITTEN_A_SECOND)
 
-        What it may have cost stays booked unless it is known that it did not.
-        """
+    def _attempted(self, question: ProviderRequest, most: int) -> ProviderAnswer | Failure:
+        """Return one attempt within the budget; afterwards what was used is booked."""
         booked = self._budget.reserve(most) if self._budget is not None else None
         try:
             result: ProviderAnswer | Failure = ask(question)
         except Exception as error:  # noqa: BLE001 - told as ModelUnavailable, without the words: they may hold the key
-            result = failure(error, self.name, self._timeout)
+            result = failure(error, self.name, question.timeout, local=on_this_machine(self._url))
         if self._budget is not None and booked is not None:
-            self._settle(self._budget, booked, result)
+            self._settle(self._budget, booked, question, result)
         return result
 
-    def _settle(self, budget: TokenBudget, booked: Reservation, result: ProviderAnswer | Failure) -> None:
-        if isinstance(result, Failure):
-            if result.unbilled:
-                budget.settle(booked, 0)
-        elif result.input_tokens and result.output_tokens:
-            budget.settle(booked, result.input_tokens + result.output_tokens)
+    def _settle(
+        self, budget: TokenBudget, booked: Reservation, question: ProviderRequest, result: ProviderAnswer | Failure
+    ) -> None:
+        """Book what was used: what was reported, else what it comes to by our own count."""
+        schema = "" if question.way == "native" else json.dumps(dict(question.schema))
+        sent = _counted(question.prompt) + count_tokens(schema)
+        if isinstance(result, ProviderAnswer):
+            reported = result.input_tokens + result.output_tokens
+            budget.settle(booked, reported if result.input_tokens else sent + count_tokens(result.text))
+        elif result.unbilled:
+            budget.settle(booked, 0)
+        else:
+            budget.settle(booked, min(booked.tokens, math.ceil(sent * _OTHER_TOKENIZERS) + question.max_tokens))
+
+
+def _said(prompt: Prompt) -> str:
+    return f"{prompt.instructions}\n{prompt.material}"
+
+
+def _counted(prompt: Prompt) -> int:
+    return count_tokens(_said(prompt))
 
 
 def _most_tokens(prompt: Prompt, schema: Mapping[str, object]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy
@@ -69,12 +69,14 @@ class Prompt:
         version: Changes with its words, so that an answer can be traced to them.
         instructions: What to do; never holds text of a trajectory.
         material: What to do it with: quoted data, never instructions (DESIGN D10).
+        answer_tokens: Most tokens that a good answer has; 0 leaves it to the model's own limit.
     """
 
     name: str
     version: str
     instructions: str
     material: str
+    answer_tokens: int = 0
 
     @property
     def label(self) -> str:
@@ -84,12 +86,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A language model's answer: its text as it came, and what it cost."""
+    """A language model's answer: its text as it came, what it cost, and whether it was cut at its longest length."""
 
     text: str
     model: str
     input_tokens: int = 0
     output_tokens: int = 0
+    cut: bool = False
 
 
 class LanguageModel(Protocol):
@@ -111,3 +114,11 @@ class LanguageModel(Protocol):
             ModelUnavailable: When there was no answer, also after the adapter's own retries.
             BudgetExhausted: When the call could exceed the tokens of the day; it was not made.
         """
+
+
+@runtime_checkable
+class SizedModel(Protocol):
+    """A language model that knows how much it reads at once; a ``LanguageModel`` need not be one."""
+
+    def context(self) -> int:
+        """Return the tokens of a request and its answer together; 0 when that is not known."""
