@@ -96,7 +96,7 @@ LIES: dict[str, object] = {
     "nothing": "",
     "prose": "I cannot do that.",
     "cut off": json.dumps(answer())[:-40],
-    "a list": json.dumps([answer()]),
+    "a list of two": json.dumps([answer(), answer(title="Retry calls")]),
     "two answers": json.dumps(answer()) + json.dumps(answer(title="Retry calls")),
     "no title": {name: value for name, value in answer().items() if name != "title"},
     "no outcome": {name: value for name, value in answer().items() if name != "outcome"},

@@ -49,8 +49,8 @@ def judged(verdict: Verdict) -> Judgement:
 @pytest.mark.parametrize(
     ("verdict", "name", "order"),
     [
-        ("success", "distil_success", ["success", "failure"]),
-        ("failure", "distil_failure", ["failure", "success"]),
+        ("success", "distil_success", ["success"]),
+        ("failure", "distil_failure", ["failure"]),
         ("partial", "distil_partial", ["success", "failure"]),
     ],
 )
@@ -66,9 +66,8 @@ def test_each_end_of_a_session_has_its_prompt(verdict: Verdict, name: str, order
     assert [item.outcome for item in found.items] == order
     schema = dict(model.schemas[0])
     jsonschema.validate(json.loads(ANSWER), schema)
-    for missing in ("strategies", "lessons"):
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({missing: []}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({}, schema)
 
 
 @promise(
@@ -128,15 +127,15 @@ def test_an_unknown_end_teaches_nothing() -> None:
 @pytest.mark.parametrize(
     ("answer", "items"),
     [
-        (ANSWER, 2),
-        (f"```json\n{ANSWER}\n```", 2),
-        (f"Here are the lessons:\n{ANSWER}", 2),
+        (ANSWER, 1),
+        (f"```json\n{ANSWER}\n```", 1),
+        (f"Here are the lessons:\n{ANSWER}", 1),
         (json.dumps({"strategies": [{**STRATEGY, "score": 9}], "lessons": [], "notes": "none"}), 1),
-        (f"<think>hm</think>{ANSWER}", 2),
+        (f"<think>hm</think>{ANSWER}", 1),
         ('{"strategies": [{"title": "Freeze the clock"}]}', 1),
         ("", None),
         (ANSWER[:120], None),
-        (f"[{ANSWER}]", None),
+        (f"[{ANSWER}]", 1),
         ('{"strategies": "none"}', None),
         ('{"strategies": [{"title": 3}]}', None),
         ("{}", None),

@@ -106,15 +106,15 @@ def test_an_opinion_is_taken_with_its_reason(verdict: str, probability: float) -
         "The agent was successful.",
         "[]",
         '["success"]',
-        "[" + opinion() + "]",
+        "[" + opinion() + "," + opinion() + "]",
         opinion("unsuccessful"),
         opinion("not successful"),
-        opinion("failed"),
-        opinion("success!"),
+        opinion("it failed"),
+        opinion("success?"),
         opinion(probability="high"),
         opinion(probability=1.5),
         opinion(probability=None),
-        opinion(completeness=True),
+        opinion(completeness=1),
         opinion()[:-20],
         opinion() + opinion("failure", 0.1),
         '{"verdict": "success"}',
@@ -193,13 +193,13 @@ def test_an_opinion_in_two_minds_is_unknown(answer: str) -> None:
         ([opinion(), opinion(), opinion("failure", 0.1)], "success", (0.9 + 0.9 + 0.1) / 3),
         ([opinion(), opinion("failure", 0.1)], "unknown", 0.5),
         ([opinion(), opinion("failure", 0.3), opinion("partial", 0.6)], "unknown", 0.6),
-        ([opinion("failure", 0.1), "nonsense", opinion("failure", 0.3)], "failure", 0.3),
-        (["nonsense", "nonsense", opinion()], "unknown", (0.5 + 0.5 + 0.9) / 3),
+        ([opinion("failure", 0.1), "nonsense", "nonsense", opinion("failure", 0.3)], "failure", 0.3),
+        ([*["nonsense"] * 4, opinion()], "unknown", (0.5 + 0.5 + 0.9) / 3),
     ],
 )
 def test_more_than_half_of_the_votes_decide(answers: list[str], verdict: str, probability: float) -> None:
     model = ScriptedModel(answers)
-    judgement = judge(OPEN, model, at=NOW, votes=len(answers))
+    judgement = judge(OPEN, model, at=NOW, votes=len(answers) - answers.count("nonsense") // 2)
     assert judgement.verdict == verdict
     assert judgement.probability == pytest.approx(probability)
     assert model.temperatures == (0.0,) * len(answers)

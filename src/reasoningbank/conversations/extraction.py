@@ -13,7 +13,7 @@ from reasoningbank.conversations.format import derived_id
 from reasoningbank.conversations.parts import ConversationParts, add_edge, add_node, why_bare
 from reasoningbank.errors import InvalidEdge, InvalidNode
 from reasoningbank.graph.search import title_of
-from reasoningbank.llm.answers import read_answer
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
@@ -91,8 +91,8 @@ def ask(
     """
     names = _names(parts, neighbours)
     asked = prompt("conversation", material(conversation, parts, neighbours))
-    completion = model.complete(asked, ConversationAnswer.model_json_schema(), temperature=_TEMPERATURE)
-    answer = read_answer(completion.text, ConversationAnswer)
+    found = exchange(model, asked, ConversationAnswer, temperature=_TEMPERATURE)
+    answer = found.answer
     said = _said(conversation, parts)
     ids, more = dict(names.ids), [said, *names.texts.values()]
     for proposed in answer.nodes:
@@ -104,7 +104,7 @@ def ask(
         _edge(parts, edge, ids, "\n".join(more), at)
     if answer.lesson is not None and parts.lesson is None:
         _lesson(parts, answer.lesson, ids, said)
-        parts.lesson_model, parts.lesson_prompt = completion.model or model.name, asked.label
+        parts.lesson_model, parts.lesson_prompt = found.model, asked.label
 
 
 def material(conversation: Conversation, parts: ConversationParts, neighbours: Sequence[Node]) -> str:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from reasoningbank.conversations.plan import MOST_PARTS, MOST_TAGS, Asked, TagVocabulary, plan_by_rule
 from reasoningbank.errors import MalformedAnswer
-from reasoningbank.llm.answers import read_answer
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.injection import find_order
 from reasoningbank.safety.quotation import fence, quote
@@ -57,9 +57,8 @@ def plan_with(model: LanguageModel, asked: Asked, vocabulary: TagVocabulary) -> 
         MalformedAnswer: When the answer does not have the shape that was asked for.
     """
     wanted = prompt("questions", material(asked, vocabulary))
-    completion = model.complete(wanted, PlannedQuestion.model_json_schema(), temperature=0.0)
-    answer = read_answer(completion.text, PlannedQuestion)
-    name = completion.model or model.name
+    planned = exchange(model, wanted, PlannedQuestion)
+    answer, name = planned.answer, planned.model
     back = safe_line(answer.clarification_question or "")[:_LONGEST]
     if back and asked.ask:
         if find_order(back):

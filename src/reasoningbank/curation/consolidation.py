@@ -26,10 +26,11 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from reasoningbank.curation.clusters import sources_below
-from reasoningbank.errors import InvalidInput, MalformedAnswer, MemoryNotFound, StoreBusy
-from reasoningbank.llm.answers import read_answer
+from reasoningbank.errors import ContextExceeded, InvalidInput, MalformedAnswer, MemoryNotFound, StoreBusy
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.window import is_small
 from reasoningbank.memories.admission import TASK, admit, prepare
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.memories.evidence import (
@@ -97,7 +98,8 @@ class MergedAnswer(BaseModel):
 def merge(cluster: SimilarityCluster, model: LanguageModel | None) -> Merge:
     """Return the text that stands for a cluster.
 
-    Without a model, for sources of the same text, and for sources too long to be shown whole, it is the best source's.
+    Without a model, for sources of the same text, and for sources too long to be shown whole, also to this model, it is
+    the best source's.
 
     Raises:
         ModelUnavailable, BudgetExhausted: When there was no answer.
@@ -108,10 +110,12 @@ def merge(cluster: SimilarityCluster, model: LanguageModel | None) -> Merge:
     same = len({memory.fingerprint for memory in sources}) == 1
     if model is None or same or len(shown) > MOST_MATERIAL:
         return verbatim(sources)
-    asked = prompt("merge", shown)
-    completion = model.complete(asked, MergedAnswer.model_json_schema(), temperature=_TEMPERATURE)
-    answer = read_answer(completion.text, MergedAnswer)
-    return checked(answer, sources, model=completion.model or model.name, label=asked.label)
+    asked = prompt("merge", shown, short=is_small(model))
+    try:
+        found = exchange(model, asked, MergedAnswer, temperature=_TEMPERATURE)
+    except ContextExceeded:
+        return verbatim(sources)
+    return checked(found.answer, sources, model=found.model, label=asked.label)
 
 
 def best(sources: Sequence[Memory]) -> Memory:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
-from reasoningbank.llm.answers import read_answer
-from reasoningbank.llm.prompts import prompt
+from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.safety.quotation import fence, fit
 from reasoningbank.safety.text import safe_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
@@ -121,13 +120,16 @@ def _among_equals(task: Task, equals: Sequence[tuple[int, Rollout]], model: Lang
 def _compared(
     task: Task, trajectories: Sequence[tuple[int, Trajectory]], model: LanguageModel, equal: str
 ) -> Selection:
-    room = max(MIN_TOKENS, min(DIGEST_TOKENS, SELECT_TOKENS // len(trajectories)))
-    records = "\n".join(
-        f"ATTEMPT {number}\n{digest(one, tokens=room)}" for number, (_, one) in enumerate(trajectories, start=1)
-    )
-    goal = fence("the task", fit(task.goal, 2_000, characters=8_000))
-    answer = model.complete(prompt("select", f"{goal}\n{records}"), Choice.model_json_schema())
-    choice = read_answer(answer.text, Choice)
+    count = len(trajectories)
+
+    def material(tokens: int) -> str:
+        share = max(MIN_TOKENS, min(DIGEST_TOKENS, (tokens - tokens // 8) // count))
+        records = (f"ATTEMPT {number}\n{digest(one, tokens=share)}" for number, (_, one) in enumerate(trajectories, 1))
+        goal = fence("the task", fit(task.goal, min(2_000, tokens // 8), characters=8_000))
+        return "\n".join((goal, *records))
+
+    answer = exchange_within(model, "select", material, Choice, most=SELECT_TOKENS, least=MIN_TOKENS * (count + 1))
+    choice = answer.answer
     if not 1 <= choice.number <= len(trajectories):
         raise MalformedAnswer(f"there is no attempt {choice.number} among {len(trajectories)}")
     index = trajectories[choice.number - 1][0]

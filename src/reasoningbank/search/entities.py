@@ -13,7 +13,7 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from reasoningbank.llm.answers import read_answer
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.types.content import CONCEPT_KINDS, ENTITY_KINDS, ConceptKind, Content, ContentMode, EntityKind, Span
 from reasoningbank.types.ports import LanguageModel
@@ -98,13 +98,13 @@ def by_model(text: str, mode: ContentMode, model: LanguageModel) -> Content:
         ModelUnavailable, BudgetExhausted, MalformedAnswer: When there is no usable answer.
     """
     asked = prompt("content", json.dumps({"text": text}, ensure_ascii=False))
-    completion = model.complete(asked, Marks.model_json_schema(), temperature=0.0)
-    marks = read_answer(completion.text, Marks)
+    marked = exchange(model, asked, Marks)
+    marks = marked.answer
     entities = () if mode == "concepts_only" else _placed(text, marks.entities, ENTITY_KINDS)
     concepts = () if mode == "entities_only" else _placed(text, marks.concepts, CONCEPT_KINDS)
     concepts = tuple(span for span in concepts if not is_status(span.text))
     message = "" if entities or concepts else NOTHING
-    return Content(text=text, entities=entities, concepts=concepts, model=completion.model, message=message)
+    return Content(text=text, entities=entities, concepts=concepts, model=marked.model, message=message)
 
 
 def is_status(sentence: str) -> bool:

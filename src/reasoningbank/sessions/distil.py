@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.llm.answers import Shape, read_answer
-from reasoningbank.llm.prompts import prompt
+from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.admission import Ready, admit, prepare
 from reasoningbank.memories.similarity import NEIGHBOURS, cosine_similarity, is_near
@@ -23,7 +23,7 @@ from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import SUPERSEDED, Cause, Memory
-from reasoningbank.types.ports import Embedder, LanguageModel, Prompt
+from reasoningbank.types.ports import Embedder, LanguageModel
 from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import Indexed, TrajectoryEntry
 from reasoningbank.types.session import (
@@ -49,10 +49,16 @@ WENT_WRONG = "What went wrong: "
 _PROMPTS: dict[Verdict, str] = {"success": "distil_success", "failure": "distil_failure", "partial": "distil_partial"}
 
 
+_STEPS: dict[str, JsonValue] = {"maxItems": 10}
+_TAGS: dict[str, JsonValue] = {"maxItems": 5}
+"""So that a small model that a grammar leads does not fill a list for ever; longer ones are read all the same."""
+
+
 class _Answer(BaseModel):
     """In the schema every field is required, even where the reader forgives that one is missing."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+    items_of_answer: ClassVar[frozenset[str]] = frozenset()
 
 
 class FoundStrategy(_Answer):
@@ -61,8 +67,8 @@ class FoundStrategy(_Answer):
     title: str = Field(default="", description="A short name.")
     description: str = Field(default="", description="When to use it, and when not to; one sentence.")
     content: str = Field(default="", description="What to do and why it works; one to three sentences.")
-    steps: list[int] = Field(default=[], description="Numbers of the steps that show it.")
-    tags: list[str] = Field(default=[], description="Up to five lower-case words.")
+    steps: list[int] = Field(default=[], description="Numbers of the steps that show it.", json_schema_extra=_STEPS)
+    tags: list[str] = Field(default=[], description="Up to five lower-case words.", json_schema_extra=_TAGS)
 
 
 class FoundLesson(_Answer):
@@ -72,27 +78,30 @@ class FoundLesson(_Answer):
     description: str = Field(default="", description="In which situation it threatens, and in which not; one sentence.")
     what_went_wrong: str = Field(default="", description="What was done or overlooked, and what came of it.")
     do_instead: str = Field(default="", description="What prevents it; empty when the session does not show it.")
-    steps: list[int] = Field(default=[], description="Numbers of the steps that show it.")
-    tags: list[str] = Field(default=[], description="Up to five lower-case words.")
+    steps: list[int] = Field(default=[], description="Numbers of the steps that show it.", json_schema_extra=_STEPS)
+    tags: list[str] = Field(default=[], description="Up to five lower-case words.", json_schema_extra=_TAGS)
 
 
 class Lessons(_Answer):
     """The answer about a session; about one of two parts both lists must be there, even when they are empty."""
 
-    strategies: list[FoundStrategy]
-    lessons: list[FoundLesson]
+    items_of_answer: ClassVar[frozenset[str]] = frozenset({"strategies", "lessons"})
+    strategies: list[FoundStrategy] = Field(json_schema_extra={"maxItems": MAX_ITEMS})
+    lessons: list[FoundLesson] = Field(json_schema_extra={"maxItems": MAX_ITEMS})
 
 
-class SuccessLessons(Lessons):
-    """The answer about a session that succeeded."""
+class SuccessLessons(_Answer):
+    """The answer about a session that succeeded; a grammar of it cannot name a mistake."""
 
-    lessons: list[FoundLesson] = []
+    items_of_answer: ClassVar[frozenset[str]] = frozenset({"strategies"})
+    strategies: list[FoundStrategy] = Field(json_schema_extra={"maxItems": MAX_ITEMS})
 
 
-class FailureLessons(Lessons):
-    """The answer about a session that failed."""
+class FailureLessons(_Answer):
+    """The answer about a session that failed; a grammar of it cannot name a way that worked."""
 
-    strategies: list[FoundStrategy] = []
+    items_of_answer: ClassVar[frozenset[str]] = frozenset({"lessons"})
+    lessons: list[FoundLesson] = Field(json_schema_extra={"maxItems": MAX_ITEMS})
 
 
 class RunStrategy(FoundStrategy):
@@ -110,8 +119,9 @@ class RunLesson(FoundLesson):
 class ContrastLessons(_Answer):
     """The answer about several runs of one task."""
 
-    strategies: list[RunStrategy]
-    lessons: list[RunLesson]
+    items_of_answer: ClassVar[frozenset[str]] = frozenset({"strategies", "lessons"})
+    strategies: list[RunStrategy] = Field(json_schema_extra={"maxItems": MAX_CONTRAST_ITEMS})
+    lessons: list[RunLesson] = Field(json_schema_extra={"maxItems": MAX_CONTRAST_ITEMS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +162,22 @@ def extract(
     name = prompt_name(judgement.verdict)
     if not trajectory.steps and not trajectory.final_answer.strip():
         return Extraction(items=())
-    asked = _limited(prompt(name, digest(trajectory, judgement)), limit, MAX_ITEMS)
-    answered, by = _ask(model, asked, answer_shape(judgement.verdict))
-    items = (*map(_strategy, answered.strategies), *map(_lesson, answered.lessons))
-    if judgement.verdict == "failure":
-        items = (*map(_lesson, answered.lessons), *map(_strategy, answered.strategies))
-    return Extraction(items=items, model=by, prompt=asked.label, runs=(0,) * len(items))
+
+    def material(tokens: int) -> str:
+        return digest(trajectory, judgement, tokens=tokens)
+
+    found = exchange_within(
+        model,
+        name,
+        material,
+        answer_shape(judgement.verdict),
+        most=DIGEST_TOKENS,
+        least=MIN_TOKENS,
+        addition=_limited(limit, MAX_ITEMS),
+        temperature=TEMPERATURE,
+    )
+    items = items_in(found.answer)
+    return Extraction(items=items, model=found.model, prompt=found.asked.label, runs=(0,) * len(items))
 
 
 def contrast(
@@ -174,24 +194,45 @@ def contrast(
     """
     if not runs:
         raise InvalidInput("there is no run to compare")
-    share = max(MIN_TOKENS, min(DIGEST_TOKENS, CONTRAST_TOKENS // len(runs)))
-    records = [
-        f"RUN {number}, judged {judgement.verdict}\n{digest(trajectory, judgement, tokens=share)}"
-        for number, (trajectory, judgement) in enumerate(runs)
-    ]
-    asked = _limited(prompt("contrast", "\n".join(records)), limit, MAX_CONTRAST_ITEMS)
-    answered, by = _ask(model, asked, ContrastLessons)
+
+    def material(tokens: int) -> str:
+        share = max(MIN_TOKENS, min(DIGEST_TOKENS, tokens // len(runs)))
+        return "\n".join(
+            f"RUN {number}, judged {judgement.verdict}\n{digest(trajectory, judgement, tokens=share)}"
+            for number, (trajectory, judgement) in enumerate(runs)
+        )
+
+    answer = exchange_within(
+        model,
+        "contrast",
+        material,
+        ContrastLessons,
+        most=CONTRAST_TOKENS,
+        least=MIN_TOKENS * len(runs),
+        addition=_limited(limit, MAX_CONTRAST_ITEMS),
+        temperature=TEMPERATURE,
+    )
+    answered = answer.answer
     found = [(_strategy(each), _source(each.run, runs, {"success", "partial"})) for each in answered.strategies]
     found += [(_lesson(each), _source(each.run, runs, {"failure", "partial"})) for each in answered.lessons]
     return Extraction(
         items=tuple(item for item, _ in found),
-        model=by,
-        prompt=asked.label,
+        model=answer.model,
+        prompt=answer.asked.label,
         runs=tuple(run for _, run in found),
     )
 
 
-def answer_shape(verdict: Verdict) -> type[Lessons]:
+def items_in(answer: Lessons | SuccessLessons | FailureLessons) -> tuple[Item, ...]:
+    """Return the items of an answer: strategies, then lessons."""
+    if isinstance(answer, SuccessLessons):
+        return (*map(_strategy, answer.strategies),)
+    if isinstance(answer, FailureLessons):
+        return (*map(_lesson, answer.lessons),)
+    return (*map(_strategy, answer.strategies), *map(_lesson, answer.lessons))
+
+
+def answer_shape(verdict: Verdict) -> type[Lessons] | type[SuccessLessons] | type[FailureLessons]:
     """Return what a model or an agent is to answer about a session that ended so."""
     if verdict == "success":
         return SuccessLessons
@@ -212,15 +253,8 @@ def prompt_name(verdict: Verdict) -> str:
     return name
 
 
-def _ask(model: LanguageModel, asked: Prompt, shape: type[Shape]) -> tuple[Shape, str]:
-    completion = model.complete(asked, shape.model_json_schema(mode="serialization"), temperature=TEMPERATURE)
-    return read_answer(completion.text, shape), completion.model or model.name
-
-
-def _limited(asked: Prompt, limit: int, usual: int) -> Prompt:
-    if limit == usual:
-        return asked
-    return replace(asked, instructions=f"{asked.instructions}\n\nOnly the first {limit} items in all are kept.")
+def _limited(limit: int, usual: int) -> str:
+    return "" if limit == usual else f"Only the first {limit} items in all are kept."
 
 
 def _source(named: int, runs: Sequence[tuple[Trajectory, Judgement]], verdicts: set[Verdict]) -> int:

@@ -67,16 +67,15 @@ from datetime import datetime
 from statistics import fmean
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
-from reasoningbank.llm.answers import read_answer
-from reasoningbank.llm.prompts import prompt
+from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.safety.text import clean_line, safe_line
 from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
 from reasoningbank.sessions.commands import READING, command, only_reads, parts
-from reasoningbank.sessions.digest import digest
+from reasoningbank.sessions.digest import MIN_TOKENS, digest
 from reasoningbank.sessions.facts import (
     CHECK,
     REFUSED,
@@ -91,7 +90,7 @@ from reasoningbank.sessions.foreign_failures import Foreign, asks_to_mend, asks_
 from reasoningbank.sessions.last_words import accepts, last_message, sentences
 from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers, without_marks
-from reasoningbank.types.ports import LanguageModel, Prompt
+from reasoningbank.types.ports import LanguageModel
 from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Step, Trajectory, Verdict
 
 SUCCESS_FROM = 0.85
@@ -450,35 +449,70 @@ def _words(evidence: Evidence) -> str:
 
 
 Fulfilment = Literal["met", "not met", "unclear"]
+_TENTHS = WithJsonSchema({"type": "number", "enum": [tenth / 10 for tenth in range(11)]})
+"""A grammar lets a model write nothing but a tenth."""
+_SAME_WORD = {
+    "failed": "failure",
+    "fail": "failure",
+    "succeeded": "success",
+    "successful": "success",
+    "passed": "success",
+    "partially successful": "partial",
+    "partial success": "partial",
+    "undetermined": "unknown",
+}
+"""Other forms of the verdicts; "unsuccessful" and what has two meanings is none."""
+_SAME_CHECK = {
+    "yes": "met",
+    "true": "met",
+    "no": "not met",
+    "false": "not met",
+    "unmet": "not met",
+    "unknown": "unclear",
+}
 _SURE = 0.6
 _STATUSES: frozenset[EvidenceKind] = frozenset({"exit_code", "test_run", "last_word"})
 
 
-def _plain(value: object) -> object:
-    """Return a word without case and surrounding white space.
+def _verdict_word(value: object) -> object:
+    """Return the verdict that a word is another form of; anything else is left to be refused."""
+    return _SAME_WORD.get(value.strip().lower(), value.strip().lower()) if isinstance(value, str) else value
 
-    Anything else, and any other word, is left to be refused.
-    """
-    return value.strip().lower() if isinstance(value, str) else value
+
+def _check_word(value: object) -> object:
+    """Return the outcome of a check that a word or a truth value is another form of; anything else is left."""
+    if isinstance(value, bool):
+        return "met" if value else "not met"
+    return _SAME_CHECK.get(value.strip().lower(), value.strip().lower()) if isinstance(value, str) else value
+
+
+def _said_something(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the reason is empty")
+    return text
 
 
 class Opinion(BaseModel):
     """Give an opinion in this order: reasons come before the verdict."""
 
-    reason: str = Field(min_length=1, description="One to three sentences: what decides it, with step numbers.")
-    completeness: Annotated[Fulfilment, BeforeValidator(_plain)] = Field(
+    reason: Annotated[str, AfterValidator(_said_something)] = Field(
+        description="One to three sentences: what decides it, with step numbers."
+    )
+    completeness: Annotated[Fulfilment, BeforeValidator(_check_word)] = Field(
         description="Whether every part and constraint of the task was done."
     )
-    grounding: Annotated[Fulfilment, BeforeValidator(_plain)] = Field(
+    grounding: Annotated[Fulfilment, BeforeValidator(_check_word)] = Field(
         description="Whether everything claimed or reported was seen in an observation."
     )
-    right_target: Annotated[Fulfilment, BeforeValidator(_plain)] = Field(
+    right_target: Annotated[Fulfilment, BeforeValidator(_check_word)] = Field(
         description="Whether the work was done on exactly what the task named."
     )
-    verdict: Annotated[Literal["success", "failure", "partial", "unknown"], BeforeValidator(_plain)] = Field(
+    verdict: Annotated[Literal["success", "failure", "partial", "unknown"], BeforeValidator(_verdict_word)] = Field(
         description="How the session ended; unknown when the record does not show it."
     )
-    probability: float = Field(ge=0.0, le=1.0, description="How likely the task succeeded, from 0 to 1.")
+    probability: Annotated[float, _TENTHS] = Field(
+        ge=0.0, le=1.0, description="How likely the task succeeded, from 0 to 1."
+    )
 
     @property
     def doubt(self) -> str:
@@ -538,7 +572,7 @@ def judge(
         at: The time of the judgement.
         votes: How often the model is asked, at most ``MAX_VOTES``: more than half of the votes decide, anything else
             is unknown; the probability is the mean. More than one guards against a provider whose answers vary.
-        tokens: Most tokens of the session that the model is shown.
+        tokens: Most tokens of the session that the model is shown; fewer when its context is small.
         patient: Somebody will ask again later: then no answer is an error, and so is one that cannot be read
             and leaves it unknown, instead of a judgement.
 
@@ -552,12 +586,11 @@ def judge(
     if model is None or proven.verdict in {"success", "failure"} or not _happened(trajectory):
         return proven
     shown = trajectory if trajectory.evidence else replace(trajectory, evidence=facts(trajectory.steps))
-    question = prompt(PROMPT, digest(shown, tokens=tokens))
     cast: list[_Vote] = []
     malformed: MalformedAnswer | None = None
     for _ in range(votes):
         try:
-            cast.append(_ask(model, question))
+            cast.append(_ask(model, shown, tokens))
         except (ModelUnavailable, BudgetExhausted) as error:
             if patient:
                 raise
@@ -578,9 +611,11 @@ def _happened(trajectory: Trajectory) -> bool:
     )
 
 
-def _ask(model: LanguageModel, question: Prompt) -> _Vote:
-    answer = model.complete(question, schema(), temperature=0.0)
-    opinion = read_answer(answer.text, Opinion)
+def _ask(model: LanguageModel, shown: Trajectory, tokens: int) -> _Vote:
+    def material(room: int) -> str:
+        return digest(shown, tokens=room)
+
+    opinion = exchange_within(model, PROMPT, material, Opinion, most=tokens, least=MIN_TOKENS).answer
     doubt = opinion.doubt
     reason = clean_line(opinion.reason)[:_MAX_RATIONALE]
     if doubt:

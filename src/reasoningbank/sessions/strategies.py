@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
-from reasoningbank.llm.answers import read_answer
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.admission import admit, prepare
 from reasoningbank.safety.text import clean_line
@@ -56,8 +56,8 @@ def extract(asked: Prompt, model: LanguageModel) -> Strategy | None:
     Raises:
         ModelUnavailable, BudgetExhausted, MalformedAnswer: When there was no usable answer.
     """
-    completion = model.complete(asked, StrategyAnswer.model_json_schema(), temperature=0.0)
-    answer = read_answer(completion.text, StrategyAnswer)
+    found = exchange(model, asked, StrategyAnswer)
+    answer = found.answer
     texts = (clean_line(answer.title), clean_line(answer.description), answer.content.strip())
     if not all(texts):
         return None
@@ -66,7 +66,7 @@ def extract(asked: Prompt, model: LanguageModel) -> Strategy | None:
         title=title,
         description=description,
         content=content,
-        extraction_model=completion.model,
+        extraction_model=found.model,
         prompt=asked.label,
     )
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reasoningbank.curation.consolidation import MOST_MATERIAL, MergedAnswer, best, checked, material
-from reasoningbank.errors import InvalidInput, MalformedAnswer
-from reasoningbank.llm.answers import read_answer
+from reasoningbank.errors import ContextExceeded, InvalidInput, MalformedAnswer
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.claims import stems
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
@@ -205,10 +205,11 @@ def generalise(sources: Sequence[Memory], private: Private, model: LanguageModel
     if len(records) > MOST_MATERIAL:
         return by_rules(shown, private)
     asked = prompt("generalise", records)
-    completion = model.complete(asked, MergedAnswer.model_json_schema(), temperature=0.0)
-    merged = checked(
-        read_answer(completion.text, MergedAnswer), shown, model=completion.model or model.name, label=asked.label
-    )
+    try:
+        answered = exchange(model, asked, MergedAnswer)
+    except ContextExceeded:
+        return by_rules(shown, private)
+    merged = checked(answered.answer, shown, model=answered.model, label=asked.label)
     text = GeneralText(
         title=merged.title,
         description=merged.description,

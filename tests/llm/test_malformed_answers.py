@@ -1,0 +1,221 @@
+"""Sixty ways in which models spoil an answer: what is harmless is read, nothing is filled in wrongly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from promises import promise
+from reasoningbank.errors import MalformedAnswer
+from reasoningbank.llm.answers import read_answer
+from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.sessions.distil import FailureLessons, Lessons, SuccessLessons, items_in
+from reasoningbank.sessions.judge import Opinion, judge
+from reasoningbank.types.session import Step, Trajectory
+
+OPINION: dict[str, object] = {
+    "reason": "Step 3 shows the refund.",
+    "completeness": "met",
+    "grounding": "met",
+    "right_target": "not met",
+    "verdict": "partial",
+    "probability": 0.4,
+}
+LESSON: dict[str, object] = {
+    "title": "Refund before the fare was read",
+    "description": "When a fare has rules of its own",
+    "what_went_wrong": "The refund was promised before the fare rules were read.",
+    "do_instead": "Read the fare rules first, then answer.",
+    "steps": [3],
+    "tags": ["fares"],
+}
+SECOND = {**LESSON, "title": "Second lesson", "steps": [5]}
+GOOD = json.dumps(OPINION)
+TURNED = json.dumps(dict(reversed(OPINION.items())))
+ITEMS = json.dumps({"lessons": [LESSON]})
+BOTH = json.dumps({"lessons": [LESSON, SECOND]})
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way to answer.
+
+    Attributes:
+        name: What is wrong with it.
+        text: The answer; it means ``OPINION``, or the lessons that are named.
+        read: Whether it has one meaning and is read.
+        lessons: Titles of the lessons that it holds; None for an opinion.
+    """
+
+    name: str
+    text: str
+    read: bool = True
+    lessons: tuple[str, ...] | None = None
+
+
+def opinion(**changed: object) -> str:
+    return json.dumps({**OPINION, **changed})
+
+
+def lesson(**changed: object) -> str:
+    return json.dumps({"lessons": [{**LESSON, **changed}]})
+
+
+def without(name: str) -> str:
+    return json.dumps({key: value for key, value in OPINION.items() if key != name})
+
+
+ONE = (str(LESSON["title"]),)
+TWO = (*ONE, "Second lesson")
+FIELDS = "\n".join(f"  {key}: {json.dumps(value)}," for key, value in OPINION.items())
+KINDS = (
+    Kind("a fence", f"```json\n{GOOD}\n```"),
+    Kind("a sentence before and after", f"Here it is: {GOOD} Does that help [1]?"),
+    Kind("further keys", opinion(confidence={"high": 1})),
+    Kind("thoughts before", f"<think>a {{draft}}: {opinion(verdict='success')}</think>{GOOD}"),
+    Kind("thoughts whose beginning the template wrote", f"so it is partial, or {{no}}\n</think>\n\n{GOOD}"),
+    Kind("another name for thoughts", f"<thinking>{opinion(verdict='failure')}</thinking>\n{GOOD}"),
+    Kind("channels", f"<|channel|>analysis<|message|>It {{is}}<|end|><|channel|>final<|message|>{GOOD}"),
+    Kind("the same twice", f"{GOOD}\n{GOOD}"),
+    Kind("the schema first", f"{json.dumps(Opinion.model_json_schema())}\n{GOOD}"),
+    Kind("a line break inside of a text", GOOD.replace("shows the", "shows\nthe")),
+    Kind("single quotes", str(OPINION)),
+    Kind("curly quotes", GOOD.replace('"', "\u201c", 1).replace('"', "\u201d", 1)),
+    Kind("keys without quotes", f"{{\n{FIELDS.rstrip(',')}\n}}"),
+    Kind("a comma too many", GOOD[:-1] + ",}"),
+    Kind("comments", GOOD.replace(', "verdict"', ', // so the verdict is\n "verdict"')),
+    Kind("no commas between lines", "{\n" + FIELDS.replace(",\n", "\n").rstrip(",") + "\n}"),
+    Kind("quotes inside of a text", GOOD.replace("the refund", 'the "refund"')),
+    Kind("an escape of Markdown", GOOD.replace("right_target", "right\\_target")),
+    Kind("a missing last bracket", TURNED[:-1]),
+    Kind("a missing last bracket in a fence", f"```json\n{TURNED[:-1]}\n```"),
+    Kind("a missing last bracket behind a number", GOOD[:-1], read=False),
+    Kind("a list around it", f"[{GOOD}]"),
+    Kind("an object around it", f'{{"answer": {GOOD}}}'),
+    Kind("two objects around it", f'{{"result": {{"judgement": {GOOD}}}}}'),
+    Kind("a call of a tool", json.dumps({"name": "answer", "arguments": OPINION})),
+    Kind("a call of a tool with text", json.dumps({"name": "answer", "arguments": GOOD})),
+    Kind("other letters in keys", GOOD.replace("verdict", "Verdict").replace("right_target", "rightTarget")),
+    Kind("spaces in keys", GOOD.replace("right_target", "right target")),
+    Kind("an underscore in a word", GOOD.replace("not met", "not_met")),
+    Kind("capitals and a full stop", opinion(verdict="Partial.", completeness="MET")),
+    Kind("another form of the word", opinion(verdict="partially successful")),
+    Kind("truth values for checks", opinion(completeness=True, grounding=True, right_target=False)),
+    Kind("yes and no for checks", opinion(completeness="yes", grounding="Yes", right_target="no")),
+    Kind("a number in quotes", opinion(probability="0.4")),
+    Kind("per cent", opinion(probability="40%")),
+    Kind("per cent without its sign", opinion(probability=40)),
+    Kind("per cent in quotes", opinion(probability="40")),
+    Kind("a decimal comma", opinion(probability="0,4")),
+    Kind("a probability above one", opinion(probability=4), read=False),
+    Kind("a probability in words", opinion(probability="rather low"), read=False),
+    Kind("a probability that is true", opinion(probability=True), read=False),
+    Kind("another verdict", opinion(verdict="unsuccessful"), read=False),
+    Kind("a verdict of two words", opinion(verdict="success or partial"), read=False),
+    Kind("no verdict", without("verdict"), read=False),
+    Kind("no probability", without("probability"), read=False),
+    Kind("nothing for a verdict", opinion(verdict=None), read=False),
+    Kind("two verdicts", GOOD[:-1] + ', "verdict": "success"}', read=False),
+    Kind("two answers", GOOD + opinion(verdict="success"), read=False),
+    Kind("cut inside of a number", GOOD[: GOOD.index("0.4") + 2], read=False),
+    Kind("cut inside of a text", GOOD[:30], read=False),
+    Kind("the schema alone", json.dumps(Opinion.model_json_schema()), read=False),
+    Kind("prose", "The agent was partially successful: 40 %.", read=False),
+    Kind("thoughts without an end", f"<think>{GOOD}", read=False),
+    Kind("nothing", "  \n", read=False),
+    Kind("lessons as a list", json.dumps([LESSON, SECOND]), lessons=TWO),
+    Kind("lessons line by line", f"{json.dumps(LESSON)}\n{json.dumps(SECOND)}", lessons=TWO),
+    Kind("one lesson by itself", json.dumps(LESSON), lessons=ONE),
+    Kind("one lesson without its list", json.dumps({"lessons": LESSON}), lessons=ONE),
+    Kind("a list as text", json.dumps({"lessons": json.dumps([LESSON])}), lessons=ONE),
+    Kind("steps in quotes", lesson(steps=["3"]), lessons=ONE),
+    Kind("steps with their word", lesson(steps=["step 3"]), lessons=ONE),
+    Kind("one step without its list", lesson(steps=3), lessons=ONE),
+    Kind("steps as a text", lesson(steps="3"), lessons=ONE),
+    Kind("tags as a text", lesson(tags="fares"), lessons=ONE),
+    Kind("no tags", lesson(tags=None), lessons=ONE),
+    Kind("sentences as a list", lesson(do_instead=["Read the fare rules first,", "then answer."]), lessons=ONE),
+    Kind("other letters in a lesson", ITEMS.replace("do_instead", "doInstead"), lessons=ONE),
+    Kind("cut in the second lesson", BOTH[: BOTH.index("Second") + 40], lessons=ONE),
+    Kind("cut behind the first lesson", ITEMS[:-2], lessons=ONE),
+    Kind("one of two lessons of another type", json.dumps({"lessons": [LESSON, {**SECOND, "title": 7}]}), lessons=ONE),
+    Kind("a text among the lessons", json.dumps({"lessons": [LESSON, "and so on"]}), lessons=ONE),
+    Kind("a strategy beside the lesson", ITEMS[:-1] + ', "strategies": [{"title": "x"}]}', lessons=ONE),
+    Kind("cut in the first lesson", ITEMS[:90], read=False, lessons=()),
+    Kind("lessons as prose", json.dumps({"lessons": "none"}), read=False, lessons=()),
+    Kind("only lessons of other types", json.dumps({"lessons": [{"title": 3}]}), read=False, lessons=()),
+)
+
+
+def meant(kind: Kind) -> bool:
+    """Whether what is read is what was meant; False when it was refused.
+
+    Raises:
+        AssertionError: Something else was read.
+    """
+    try:
+        if kind.lessons is None:
+            found = read_answer(kind.text, Opinion)
+            reason = found.reason.replace('"', "").replace("\n", " ")
+            assert {**found.model_dump(), "reason": reason} == OPINION, kind.name
+        else:
+            items = items_in(read_answer(kind.text, FailureLessons))
+            assert tuple(item.title for item in items) == kind.lessons, kind.name
+            assert items[0].content.endswith("Read the fare rules first, then answer."), kind.name
+            assert (items[0].steps, set(items[0].tags)) in (((3,), {"fares"}), ((3,), set())), kind.name
+    except MalformedAnswer as error:
+        assert error.message
+        return False
+    return True
+
+
+@promise(
+    "llm:malformed-kinds",
+    "Of more than 70 kinds of spoilt answers every one that has a single meaning is read as it was meant, more than 40 "
+    "in all; the others are refused, and none is filled in with something else.",
+    source="issue Any model (54 kinds, 40 read)",
+)
+def test_what_has_one_meaning_is_read_and_nothing_is_filled_in() -> None:
+    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 54
+    read = [kind.name for kind in KINDS if meant(kind)]
+    assert read == [kind.name for kind in KINDS if kind.read]
+    assert len(read) >= 40
+
+
+@promise(
+    "llm:asked-again",
+    "An answer that cannot be read is asked for once more at once, with what was wrong and the schema in the prompt; "
+    "when that fails too, the verdict is unknown.",
+    source="issue Any model (ask once again)",
+)
+def test_a_model_is_told_what_was_wrong_and_asked_once_more() -> None:
+    session = Trajectory(task="Refund it", steps=(Step(action="refund", observation="done"),), final_answer="Done.")
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    model = ScriptedModel([opinion(probability="low"), GOOD])
+    assert judge(session, model, at=now).verdict == "partial"
+    first, second = model.prompts
+    assert "probability" in second.instructions and '"enum":[0.0,0.1' in second.instructions
+    assert (second.material, second.label) == (first.material, first.label)
+    stubborn = ScriptedModel(["no", "no", GOOD])
+    found = judge(session, stubborn, at=now)
+    assert (found.verdict, found.probability, len(stubborn.prompts)) == ("unknown", 0.5, 2)
+
+
+@promise(
+    "llm:schemas",
+    "The schema of a failure knows only lessons, that of a success only strategies, each at most three; a probability "
+    "is a tenth, and no text has a longest length.",
+    source="issue Any model (schemas that a grammar cannot get wrong)",
+)
+def test_a_grammar_cannot_get_the_schemas_wrong() -> None:
+    shapes = {
+        shape: shape.model_json_schema(mode="serialization") for shape in (FailureLessons, SuccessLessons, Lessons)
+    }
+    assert list(shapes[FailureLessons]["properties"]) == ["lessons"]
+    assert list(shapes[SuccessLessons]["properties"]) == ["strategies"]
+    for schema in shapes.values():
+        assert all(each["maxItems"] == 3 for each in schema["properties"].values())
+        assert set(schema["required"]) == set(schema["properties"])
+    assert Opinion.model_json_schema()["properties"]["probability"]["enum"] == [tenth / 10 for tenth in range(11)]
+    assert "maxLength" not in json.dumps([*shapes.values(), Opinion.model_json_schema()])

@@ -1,0 +1,275 @@
+"""What a model reads at once: asked for, kept to, and found out when a server says that it was too much."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from llm.replay_server import Asked, ReplayServer, Reply, completion
+from promises import promise
+from reasoningbank.errors import ConfigurationError, ContextExceeded, MalformedAnswer
+from reasoningbank.llm import open_model
+from reasoningbank.llm.provider import LOCAL_SECONDS, ProviderModel
+from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
+from reasoningbank.sessions.distil import extract
+from reasoningbank.sessions.judge import judge
+from reasoningbank.types.ports import Completion, Prompt
+from reasoningbank.types.session import Judgement, Step, Trajectory
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OPINION = json.dumps(
+    {
+        "reason": "Step 1 shows it.",
+        "completeness": "met",
+        "grounding": "met",
+        "right_target": "met",
+        "verdict": "success",
+        "probability": 0.9,
+    }
+)
+LONG = Trajectory(
+    task="Change the fare of the booking",
+    steps=tuple(
+        Step(
+            thought=f"I look at page {number}", action="get_page", tool="get_page", observation="The fare is low. " * 60
+        )
+        for number in range(60)
+    ),
+    final_answer="The fare was changed.",
+)
+OVERFLOWS = {
+    "llama.cpp": '{"error":{"code":400,"message":"the request exceeds the available context size (4096 tokens), try '
+    'increasing it","type":"exceed_context_size_error","n_prompt_tokens":5012,"n_ctx":4096}}',
+    "llama.cpp, older": '{"error":{"message":"the request exceeds the available context size. try '
+    "increasing the context "
+    'size or enable context shift"}}',
+    "llama.cpp, cache": '{"error":{"message":"failed to find free space in the KV cache, retrying with '
+    'smaller batch"}}',
+    "Ollama": '{"error":{"message":"the input length exceeds the context length","type":"api_error"}}',
+    "Ollama, max": '{"error":"prompt too long; exceeded max context length by 812 tokens"}',
+    "LM Studio": '{"error":"Trying to keep the first 5342 tokens when context the overflows. However, the '
+    "model is loaded "
+    'with context length of only 4096 tokens, which is not enough."}',
+    "LM Studio, keep": '{"error":"The number of tokens to keep from the initial prompt is greater than the '
+    'context length"}',
+    "LM Studio, end": '{"error":"Reached context length of 4096 tokens with this model, but this model does '
+    "not currently "
+    'support mid-generation context overflow"}',
+    "vLLM": '{"object":"error","message":"This model\'s maximum context length is 4096 tokens. However, you '
+    "requested 5400 "
+    'tokens (4200 in the messages, 1200 in the completion)."}',
+    "vLLM, model length": '{"message":"The decoder prompt (length 6012) is longer than the maximum model '
+    'length of 4096."}',
+    "OpenAI": '{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens.","code":'
+    '"context_length_exceeded"}}',
+    "Anthropic": '{"error":{"type":"invalid_request_error","message":"prompt is too long: 210042 tokens > '
+    '200000 maximum"}}',
+    "Anthropic, answer": '{"error":{"message":"input length and `max_tokens` exceed context limit: 199000 + '
+    '8192 > 200000"}}',
+    "Google": '{"error":{"message":"The input token count (1200000) exceeds the maximum number of tokens allowed '
+    '(1048576).","status":"INVALID_ARGUMENT"}}',
+    "Mistral": '{"message":"Prompt contains 40012 tokens, too large for model with 32768 maximum context length"}',
+    "Groq": '{"error":{"message":"Please reduce the length of the messages or completion.","code":'
+    '"context_length_exceeded"}}',
+    "TGI": '{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"}',
+    "Bedrock": '{"message":"Input is too long for requested model."}',
+}
+SIZES = {"llama.cpp": 4096, "LM Studio": 4096, "LM Studio, end": 4096, "vLLM": 4096, "vLLM, model length": 4096}
+SIZES |= {"OpenAI": 272_000, "Anthropic": 200_000, "Anthropic, answer": 200_000, "Google": 1_048_576, "TGI": 4096}
+SIZES |= {"Mistral": 32_768}
+
+
+@promise(
+    "llm:overflow-words",
+    "A request that is too long is recognised in the words of llama.cpp, Ollama, LM Studio, vLLM, OpenAI, Anthropic, "
+    "Google and others, with the context where it is named; other errors are not taken for it.",
+    source="issue Any model (context)",
+)
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_servers_words_for_too_long_are_known(name: str) -> None:
+    assert is_overflow(OVERFLOWS[name])
+    assert context_in_error(OVERFLOWS[name]) == SIZES.get(name, 0)
+
+
+@promise("llm:overflow-words")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Rate limit reached: 30000 tokens per minute",
+        "response_format is not supported",
+        "The model `x` does not exist",
+        "max_tokens must be at least 1",
+        "Invalid context: no such session",
+        "Loading model",
+    ],
+)
+def test_other_errors_are_no_overflow(said: str) -> None:
+    assert not is_overflow(said)
+
+
+class Window:
+    """A server whose context is limited, and which says so in some way.
+
+    Args:
+        size: Tokens that it reads.
+        factor: Its tokens for one of ours.
+        words: How it refuses; empty cuts silently.
+    """
+
+    def __init__(
+        self, size: int, *, factor: float = 1.0, words: str = OVERFLOWS["Ollama"], answer: str = OPINION
+    ) -> None:
+        self.size = size
+        self.factor = factor
+        self.words = words
+        self.answer = answer
+        self.counted: list[int] = []
+
+    def __call__(self, asked: Asked) -> Reply:
+        messages = asked.body["messages"]
+        assert isinstance(messages, list)
+        tokens = int(sum(count_tokens(str(each["content"])) for each in messages) * self.factor)
+        self.counted.append(tokens)
+        if tokens > self.size and self.words:
+            return Reply(status=400, body=self.words)
+        return completion(self.answer, input_tokens=min(tokens, self.size), output_tokens=60)
+
+
+@promise(
+    "llm:fits",
+    "A digest gets what the context leaves beside instructions, schema and answer, with 15 % in reserve; "
+    "the context is "
+    "set, or asked of the server at /props or /v1/models.",
+    source="issue Any model (context)",
+)
+@pytest.mark.parametrize("size", [4_096, 8_192, 16_384])
+def test_a_digest_fits_into_a_context_that_the_server_says(size: int) -> None:
+    props = {"/props": json.dumps({"default_generation_settings": {"n_ctx": size}})}
+    listed = {"/v1/models": json.dumps({"data": [{"id": "other"}, {"id": "m", "max_model_len": size}]})}
+    for facts in (props, listed):
+        window = Window(size, factor=1.1)
+        with ReplayServer(window, facts=facts) as server:
+            assert told_context(server.url, "m") == size
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            assert judge(LONG, model, at=NOW).verdict == "success"
+            (request,) = server.requests
+        assert len(window.counted) == 1
+        assert window.counted[0] < size - int(str(request.body["max_tokens"]))
+        short = "Check three things; each is" in request.text
+        assert short is (size <= 8_192)
+
+
+@promise("llm:fits")
+def test_a_context_that_is_set_is_not_asked_for(tmp_path: Path) -> None:
+    window = Window(4_096)
+    with ReplayServer(window) as server:
+        model = open_model("openai:m", url=server.url, context=4_096, home=tmp_path)
+        assert model is not None
+        assert judge(LONG, model, at=NOW).verdict == "success"
+    assert max(window.counted) < 4_096
+    with pytest.raises(ConfigurationError, match="context of 12"):
+        open_model("openai:m", context=12, home=tmp_path)
+
+
+@promise(
+    "llm:halved",
+    "When a server says that a prompt is too long, half of the digest is sent, and half again; no prompt is "
+    "longer than "
+    "the one before, and when nothing fits the session waits.",
+    source="issue Any model (context)",
+)
+@pytest.mark.parametrize("words", ["Ollama", "LM Studio, keep", "llama.cpp", "vLLM"])
+def test_what_is_too_long_is_halved_and_asked_again(words: str) -> None:
+    window = Window(2_600, words=OVERFLOWS[words])
+    with ReplayServer(window) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert judge(LONG, model, at=NOW).verdict == "success"
+    assert len(window.counted) > 1
+    assert window.counted == sorted(window.counted, reverse=True)
+    tiny = Window(300, words=OVERFLOWS[words])
+    with ReplayServer(tiny) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        judgement = judge(LONG, model, at=NOW)
+        assert (judgement.verdict, judgement.probability) == ("unknown", 0.5)
+        assert "cannot read that much" in judgement.rationale
+        with pytest.raises(ContextExceeded) as caught:
+            judge(LONG, model, at=NOW, patient=True)
+    assert "longer context" in caught.value.hint
+    assert tiny.counted[:3] == sorted(tiny.counted[:3], reverse=True)
+
+
+@promise(
+    "llm:truncated",
+    "An answer to a prompt of which the server read far fewer tokens than were sent gives no verdict; half "
+    "of it is sent.",
+    source="issue Any model (context)",
+)
+def test_a_server_that_cuts_in_silence_gives_no_verdict() -> None:
+    window = Window(2_600, words="")
+    with ReplayServer(window) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert judge(LONG, model, at=NOW).verdict == "success"
+    assert window.counted[0] > 2_600 > window.counted[-1]
+    deaf = Window(100, words="")
+    with ReplayServer(deaf) as server:
+        judgement = judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW)
+    assert judgement.verdict == "unknown"
+    assert "cuts what is longer" in judgement.rationale
+    assert not was_truncated("word " * 1_000, 1_000, 950)
+    assert was_truncated("word " * 1_000, 1_000, 700)
+    assert not was_truncated("记忆" * 1_000, 2_000, 1_100)
+    assert not was_truncated("word", 1_000, 0)
+
+
+@promise(
+    "llm:patience",
+    "A server on this machine has 600 seconds for an answer, others a minute and what the prompt needs; a time that is "
+    "set counts as it is.",
+    source="issue Any model (time)",
+)
+def test_time_grows_with_the_prompt_and_a_local_server_has_ten_minutes() -> None:
+    asked = Prompt(name="judge", version="1", instructions="Judge it.", material="word " * 6_000, answer_tokens=400)
+    short = Prompt(name="judge", version="1", instructions="Judge it.", material="", answer_tokens=400)
+
+    def seconds(url: str, prompt: Prompt, timeout: float = 0.0) -> float:
+        model = ProviderModel(provider="openai", model="m", url=url, timeout=timeout)
+        return model._question(prompt, {}, 0.0, 400, "native").timeout
+
+    assert seconds("http://127.0.0.1:1/v1", asked) == seconds("http://localhost:1/v1", short) == LOCAL_SECONDS
+    assert 60 < seconds("https://example.org/v1", short) < seconds("https://example.org/v1", asked) < LOCAL_SECONDS
+    assert seconds("http://127.0.0.1:1/v1", asked, 7.0) == 7.0
+
+
+@promise(
+    "llm:answer-length",
+    "Each prompt says how long its answer may be, judges 400 tokens and distillers 1,400; an answer that was cut keeps "
+    "its whole items, and one of which nothing is left is asked for again at the model's full length.",
+    source="issue Any model (length)",
+)
+def test_answers_have_their_own_length_and_cut_ones_keep_whole_items() -> None:
+    item = {
+        "title": "Read the fare rules",
+        "description": "When a fare is changed",
+        "content": "Look first, then change.",
+    }
+    text = json.dumps({"strategies": [{**item, "steps": [1], "tags": []}, item]})
+    judgement = Judgement(verdict="success", probability=0.9, rationale="It worked.", judge="user", at=NOW)
+
+    def cut(answer: str) -> Reply:
+        return Reply(body=completion(answer, input_tokens=9_000).body.replace('"stop"', '"length"'))
+
+    with ReplayServer([cut(text[:-20]), OPINION, cut("<think>well"), OPINION, OPINION]) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert len(extract(LONG, judgement, model).items) == 1
+        assert judge(LONG, model, at=NOW).verdict == "success"
+        assert judge(LONG, model, at=NOW).verdict == "success"
+        assert judge(LONG, model, at=NOW).verdict == "success"
+        longest = [request.body["max_tokens"] for request in server.requests]
+    assert longest == [1_400, 400, 400, 8_192, 8_192]
+    assert Completion(text="", model="m").cut is False
+    with ReplayServer([cut("{"), cut("{")]) as server, pytest.raises(MalformedAnswer, match="cut off"):
+        extract(LONG, judgement, ProviderModel(provider="openai", model="m", url=server.url))
