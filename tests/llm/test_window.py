@@ -273,3 +273,15 @@ def test_answers_have_their_own_length_and_cut_ones_keep_whole_items() -> None:
     assert Completion(text="", model="m").cut is False
     with ReplayServer([cut("{"), cut("{")]) as server, pytest.raises(MalformedAnswer, match="cut off"):
         extract(LONG, judgement, ProviderModel(provider="openai", model="m", url=server.url))
+
+
+@promise("llm:answer-length")
+def test_an_answer_that_its_server_cannot_make_out_is_asked_for_again() -> None:
+    lost = Reply(
+        status=500,
+        body='{"error":{"code":500,"message":"The model produced output that does not match the expected peg-native '
+        'format","type":"server_error"}}',
+    )
+    with ReplayServer([lost, OPINION]) as server:
+        assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "success"
+        assert [request.body["max_tokens"] for request in server.requests] == [400, 8_192]

@@ -86,6 +86,9 @@ _UNKNOWN_STATUS = (408, 504, 524)
 """Statuses of something in between that waited too long: what stands behind it may have answered and billed."""
 _REJECTED_STATUS = (400, 422)
 _REQUEST_TIMEOUT = 408
+_UNPARSED = re.compile(
+    r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ class Failure:
         unbilled: True when it cost nothing: it was never sent, the server answered with an error, or it is on this
             machine, where nobody bills.
         rejected: True when the request itself was refused, as a server does that knows no JSON schemas.
+        unparsed: True when the model answered and its server could not make out what, as llama.cpp's says of an
+            answer that was cut.
         wait: Seconds that the provider asked to wait; None when it did not say.
     """
 
@@ -105,6 +110,7 @@ class Failure:
     transient: bool = False
     unbilled: bool = False
     rejected: bool = False
+    unparsed: bool = False
     wait: float | None = None
 
 
@@ -129,10 +135,12 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
     if isinstance(error, exceptions.ModelContextWindowExceededError) or is_overflow(said):
         what = f"cannot read that much at once{_details(error, status)}"
         return Failure(error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)), unbilled=True)
+    unparsed = _UNPARSED.search(said) is not None
     refused = status is not None and status not in _UNKNOWN_STATUS
     return Failure(
         error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),
-        transient=transient or status == _REQUEST_TIMEOUT,
+        transient=(transient or status == _REQUEST_TIMEOUT) and not unparsed,
+        unparsed=unparsed,
         unbilled=local or refused or _never_sent(error) or isinstance(error, exceptions.UserError),
         rejected=status in _REJECTED_STATUS,
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
@@ -538,6 +546,10 @@ class ProviderModel:
                         context=result.input_tokens + result.output_tokens,
                     )
                 return result
+            if result.unparsed:
+                return ProviderAnswer(
+                    text="", model=self._model, way=way, input_tokens=0, output_tokens=0, finish="length"
+                )
             ways = WAYS if self._provider == "openai" else WAYS[:2]
             if result.rejected and way != ways[-1]:
                 way = ways[ways.index(way) + 1]
