@@ -98,8 +98,8 @@ def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @promise(
     "llm:llama-server",
-    "Against a real llama.cpp server with 4,096, 8,192 and 16,384 tokens of context, sessions of prose, code and Chinese "
-    "are judged and contrasted without an overflow that is left unhandled and without a time-out; what is "
+    "Against a real llama.cpp server with 4,096, 8,192 and 16,384 tokens of context, sessions of prose, code and "
+    "Chinese are judged and contrasted without a time-out and without an overflow that is left unhandled; what is "
     "booked is exactly what the server reports.",
     source="issue Any model (it must show)",
 )

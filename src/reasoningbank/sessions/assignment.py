@@ -16,7 +16,7 @@ from reasoningbank.safety.text import clean, clean_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, digest
 from reasoningbank.sessions.distil import prompt_name
 from reasoningbank.sessions.validation import MAX_ITEM_CONTENT, MAX_ITEM_DESCRIPTION, MAX_ITEM_TAGS, MAX_ITEM_TITLE
-from reasoningbank.types.session import MAX_ITEMS, Item, Judgement, SessionSummary, Step, Trajectory
+from reasoningbank.types.session import MAX_ITEMS, SYSTEM_PROMPT, Item, Judgement, SessionSummary, Step, Trajectory
 
 
 # The fields of ``Item`` once more: a schema needs limits and words for each, and types import no library.
@@ -92,6 +92,7 @@ def _sayable(trajectory: Trajectory) -> Trajectory:
         trajectory,
         task=sayable(trajectory.task),
         final_answer=sayable(trajectory.final_answer),
+        metadata={name: sayable(text) if name == SYSTEM_PROMPT else text for name, text in trajectory.metadata.items()},
         steps=tuple(map(_sayable_step, trajectory.steps)),
         evidence=tuple(
             replace(fact, detail=sayable(fact.detail), name=sayable(fact.name)) for fact in trajectory.evidence

@@ -9,7 +9,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.safety.quotation import clip, fence, fit, name, quote
 from reasoningbank.safety.text import clean_line
-from reasoningbank.types.session import Evidence, Judgement, Step, Trajectory
+from reasoningbank.types.session import SYSTEM_PROMPT, Evidence, Judgement, Step, Trajectory
 
 DIGEST_TOKENS = 6_000
 """Most tokens of a digest unless another number is asked for."""
@@ -38,7 +38,7 @@ _NONE = "(none)\n"
 
 
 def digest(trajectory: Trajectory, judgement: Judgement | None = None, *, tokens: int = DIGEST_TOKENS) -> str:
-    """Return the session as quoted data: task, numbered steps, evidence, final answer, and how it was judged.
+    """Return the session as quoted data: the agent's rules, task, steps, evidence, answer, and how it was judged.
 
     When it does not fit, the first and last steps, those that failed and what repaired them, those that evidence was
     seen in and those where a person spoke are kept longest; long texts lose their middle. Everything that is missing is
@@ -66,6 +66,9 @@ def digest(trajectory: Trajectory, judgement: Judgement | None = None, *, tokens
 
 def _body(trajectory: Trajectory, judgement: Judgement | None, tokens: int) -> str:
     before = [f"TASK\n{fit(trajectory.task, tokens // 5, characters=8_000) or _TOO_LONG}"]
+    if rules := trajectory.metadata.get(SYSTEM_PROMPT, "").strip():
+        shown = fit(rules, tokens // 4, characters=12_000, head=0.7)
+        before.insert(0, f"RULES THAT THE AGENT WAS GIVEN (its system prompt)\n{shown or _TOO_LONG}")
     after: list[str] = []
     if trajectory.final_answer.strip():
         answer = fit(trajectory.final_answer, tokens // 6, characters=6_000, head=0.4)

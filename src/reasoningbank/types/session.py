@@ -37,6 +37,8 @@ SaidBy = Literal["person", "session", "model", "evidence", ""]
 CURSOR_SESSION, TOOL_OUTCOME = "cursor_session", "tool_outcome"
 """The types of the lines that our hooks add to a copy of Cursor's transcript: whose it is, and what a command did."""
 VERDICTS: tuple[Verdict, ...] = ("success", "failure", "partial", "unknown")
+SYSTEM_PROMPT = "system_prompt"
+"""Entry of a trajectory's metadata: the rules that its agent was given, redacted and clipped."""
 EVIDENCE_KINDS: tuple[EvidenceKind, ...] = (
     "exit_code",
     "test_run",
@@ -110,7 +112,8 @@ class Trajectory:
         session: The session's own id; empty when it has none.
         source: The format it was captured from, or ``api``.
         memories: Ids of the bank's memories that the agent was shown during it.
-        metadata: Further facts as texts, for example the working directory or how much was cut.
+        metadata: Further facts as texts, for example the working directory, the agent's ``system_prompt`` or how much
+            was cut.
         created_at: When the session began, or when it was captured.
     """
 
@@ -174,6 +177,8 @@ RefusalReason = Literal[
     "about_memory",
     "no_trigger",
     "restated_task",
+    "retold",
+    "no_action",
     "only_names",
     "markup",
     "too_long",
@@ -185,7 +190,8 @@ RefusalReason = Literal[
 ]
 """Why a distilled item was not stored.
 
-about_memory: it is about the memory system itself; no_trigger: it does not say when it applies; restated_task: it says
+about_memory: it is about the memory system itself; no_trigger: it does not say when it applies; retold: it tells what
+happened instead of what to do; no_action: it is advice that fits every task; restated_task: it says
 the task again; only_names: it names only files, ids or runs; markup: stray fences, tags or role marks; too_long and
 too_many: beyond the bounds; incomplete: a field is missing or empty; wrong_outcome: a session that failed cannot teach
 a strategy that worked; instruction: it orders the reading agent about instead of telling it something (DESIGN D10);

@@ -87,6 +87,9 @@ class Codex:
         self._session.name = text(payload.get("id"))
         self._session.starts(moment(payload.get("timestamp")))
         self._session.describe(payload, {"cwd": "directory", "cli_version": "client_version"})
+        self._session.rules(
+            text(fields(payload.get("base_instructions")).get("text")) or text(payload.get("instructions"))
+        )
         self._session.describe(fields(payload.get("git")), {"branch": "branch", "commit_hash": "commit"})
         if "subagent" in fields(payload.get("source")):
             name = text(payload.get("agent_nickname")) or text(payload.get("agent_role"))

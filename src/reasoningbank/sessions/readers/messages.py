@@ -68,7 +68,9 @@ class Messages:
         if role in _TOOLS:
             call = text(message.get("tool_call_id")) or speaker
             self._result(call, joined(content), exit_code(message.get("exit_code")))
-        elif role in _SILENT or not role:
+        elif role in _SILENT:
+            self._session.rules(joined(content))
+        elif not role:
             return
         elif speaker or (role not in _PERSONS and role != "assistant"):
             self._speaks(speaker or role, joined(content))

@@ -14,7 +14,7 @@ from reasoningbank.sessions.facts import facts
 from reasoningbank.sessions.readers.drafts import MARGIN, MAX_TEXT, Shelf, StepDraft, Text, taken
 from reasoningbank.sessions.readers.json_stream import exit_code
 from reasoningbank.types.quantity import counted
-from reasoningbank.types.session import Evidence, Step, Trajectory
+from reasoningbank.types.session import SYSTEM_PROMPT, Evidence, Step, Trajectory
 
 MAX_TRAJECTORY = 1_000_000
 """Most characters of all texts of one trajectory; beyond it every text is cut shorter."""
@@ -24,6 +24,8 @@ MAX_MEMORIES = 1_000
 """Most ids of memories that one trajectory lists."""
 MAX_METADATA = 64
 """Most entries of the metadata."""
+MAX_SYSTEM_PROMPT = 12_000
+"""Most characters of the rules that an agent was given."""
 MAX_EVIDENCE = 1_000
 """Most facts of one trajectory."""
 STEPS_LEFT_OUT = "steps_left_out"
@@ -105,12 +107,16 @@ class TrajectoryBuilder:
         """
         drafts = [*self.shelf]
         place_name(trajectory.id, "trajectory")
-        safe = _Safe([*_all_texts(trajectory, task, answer, drafts), *map(_line, self.seen)])
+        rules = self.read(trajectory.metadata.get(SYSTEM_PROMPT, ""))
+        safe = _Safe([*_all_texts(trajectory, task, answer, drafts), *_pieces(rules), *map(_line, self.seen)])
         limit = _limit(safe, drafts)
         before = safe.cut
         steps = tuple(_step(draft, safe, limit) for draft in drafts)
         task_text, answer_text = safe.fitted(task, MAX_TEXT).strip(), safe.fitted(answer, MAX_TEXT).strip()
         metadata = {safe.name(key): safe.name(value) for key, value in [*trajectory.metadata.items()][:MAX_METADATA]}
+        metadata.pop(SYSTEM_PROMPT, None)
+        if kept := safe.fitted(rules, MAX_SYSTEM_PROMPT).strip():
+            metadata[SYSTEM_PROMPT] = kept
         if self.shelf.left_out:
             metadata[STEPS_LEFT_OUT] = str(self.shelf.left_out)
         if safe.secrets:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from reasoningbank.errors import InvalidInput
 from reasoningbank.sessions.readers.drafts import INTAKE, Skipped, StepDraft, Text, size
 from reasoningbank.sessions.readers.preparation import TrajectoryBuilder
-from reasoningbank.types.session import Evidence, Trajectory
+from reasoningbank.types.session import SYSTEM_PROMPT, Evidence, Trajectory
 
 MIN_MESSAGES = 3
 """A session of fewer messages in which no tool was used is a question and an answer: nothing happened in it."""
@@ -72,6 +72,11 @@ class SessionBuilder:
         """Note a time; the earliest counts."""
         if at is not None and (self.started is None or at < self.started):
             self.started = at
+
+    def rules(self, text: str) -> None:
+        """Note what the agent was told before anybody spoke: the first such text counts."""
+        if text.strip():
+            self.metadata.setdefault(SYSTEM_PROMPT, text)
 
     def set_task(self, text: str) -> None:
         """Say what was to be done, unless that is known."""
