@@ -296,6 +296,10 @@ BAD = (
     Example("no_trigger", "Freeze the clock", "When needed", DO),
     Example("no_trigger", "Freeze the clock", "General best practice for software development", DO),
     Example("restated_task", "The nightly test", WHEN, TASK + "."),
+    Example("retold", "The test", WHEN, "The agent successfully froze the clock and the checkout test passed."),
+    Example("retold", "The test", WHEN, "After reading the log, the assistant ran the test at 23:59 and it passed."),
+    Example("no_action", "Verify the data", WHEN, "Always validate all inputs and handle errors properly and clearly."),
+    Example("no_action", "API care", WHEN, "Ensure correct parameters and a valid response structure before access."),
     Example(
         "restated_task", "The test", WHEN, "Make the checkout test of the shop pass again without deleting assertions."
     ),

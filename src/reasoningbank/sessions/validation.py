@@ -17,6 +17,7 @@ from reasoningbank.memories.words import STOP_WORDS, polarity, terms
 from reasoningbank.safety.injection import find_danger, find_markup, is_about_memory, is_blank, names_only, words
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.text import safe_texts
+from reasoningbank.sessions.worth import is_motto, is_retold
 from reasoningbank.types.memory import MAX_TAG, Memory, fingerprint
 from reasoningbank.types.session import (
     DO_INSTEAD,
@@ -36,11 +37,20 @@ _CONDITION = re.compile(
     r"|use(?:ful|d)? (?:for|with|in|on|to)"
     r"|use (?:this|it) (?:for|with|in|on|to)|relevant (?:to|for)|meant for|intended for|suited (?:to|for)"
     r"|tasks? (?:that|which|with|involving|requiring|of|like|about)"
-    r"|wenn|falls|sobald|bevor|nachdem|beim|quand|lorsque|lors|avant|après|cuando|antes de|después de|quando|prima di"
+    r"|wenn|falls|sobald|sofern|solange|bevor|nachdem|während|bei|beim|nach|vor|trotz|für (?:aufgaben|den fall|fälle)"
+    r"|im fall|angesichts|sooft|quand|lorsqu|lorsque|lors|avant|après|dès|si|s'il|face à|pendant|tant qu|tant que"
+    r"|en (?:cas|présence|l'absence) d|en (?:cas|présence|l'absence) de|chaque fois"
+    r"|pour (?:les|des|toute) (?:tâches?|cas)"
+    r"|cuando|mientras|antes de|después de|tras|al|en caso de|siempre que|cada vez|frente a|durante|en presencia de"
+    r"|para (?:las )?(?:tareas|casos)|quando|prima di|se"
     r"|dopo|als|wanneer|voordat|jeśli|kiedy|gdy|när|om|når|hvis|когда|если|перед|при|после)\b"
-    r"|当|在.{1,40}(?:时|前|后|之前|之后|中)|如果|若|遇到"
-    r"|対して|とき|時|場合|際|たら|れば|前に|後に|때|경우|하면|전에|후에"
-    r"|\b(?:cas|caso|fall) (?:où|de|von)\b",
+    r"|当|在.{1,40}(?:时|前|后|之前|之后|中|下|里|上)|如果|若|遇到|一旦|每当|每次|凡是|只要|万一|假如|倘若|要是"
+    r"|适用于|适合|用于|对于|针对|面对|涉及|需要|想要|必须|处理|调用|使用|执行|进行|编写|修改|运行"
+    r"|时候|时(?:$|\W)|之际|期间|过程中|的(?:情况|情形|场景|任务|问题|场合|项目|接口|测试)|(?<=\w\w)[前后](?!端|台|缀|续|面|者|来|提|门|天)"
+    r"|対して|とき|時|場合|際|たら|れば|なら|前に|後に|まえに|あとに|うちに|間に|次第|において|に関する|向け|ために|ケース|状況|場面"
+    r"|때|경우|하면|전에|후에"
+    r"|\b(?:cas|caso|fall) (?:où|de|von)\b"
+    r"|^(?:schlägt|gibt|fehlt|bricht|meldet|ist|hat|wird|läuft|kommt|zeigt|scheitert)(?= [^.?]{3,80},)",
     re.IGNORECASE,
 )
 _SITUATION = re.compile(
@@ -74,7 +84,16 @@ _ALWAYS = re.compile(
     r"\b(?:in|at|under|for|to) (?:all|any|every|each|most) (?:\w+ ){0,2}?"
     r"(?:tasks?|situations?|cases?|times?|circumstances|contexts?|scenarios?|projects?|sessions?|problems?)\b"
     r"|\b(?:always|universally|generally) (?:\w+ )?(?:applicable|applies|apply|relevant|useful|valid)\b"
-    r"|\bany ?time\b|\bat all times\b",
+    r"|\bany ?time\b|\bat all times\b"
+    r"|\b(?:bei|für|in) (?:jede[rsmn]?|alle[nr]?) (?:aufgaben?|arbeit(?:en)?|fall|fälle[n]?|situation(?:en)?)\b"
+    r"|\bimmer\b"
+    r"|\b(?:pour|dans|lors de) (?:toute?s?|chaque|tous) (?:les? |la )?(?:tâches?|cas|situations?|problèmes?)\b"
+    r"|\btoujours\b"
+    r"|\b(?:en|para) (?:cada|todas?|todos|cualquier) (?:l[ao]s )?(?:tareas?|casos?|situación|situaciones|problemas?)\b"
+    r"|\bsiempre(?! que\b)"
+    r"|(?:在|对于?|处理)?(?:任何|所有|每个|一切|各种)(?:的)?(?:任务|情况|场景|问题|时候|工作)(?:下|中|时)?"
+    r"|始终|总是|永远"
+    r"|(?:どんな|すべての|全ての|あらゆる|どの)(?:タスク|場合|状況|作業|問題|とき|時)(?:でも|に|において|で)?|常に|いつも",
     re.IGNORECASE,
 )
 _MOST_SPECIFIC = 3
@@ -266,6 +285,10 @@ def _wrong_form(item: Item, trajectory: Trajectory) -> tuple[RefusalReason, str]
         return "only_names", "the content names only files, runs or ids"
     if not has_trigger(item.description, item.title, item.content):
         return "no_trigger", "it does not say when it applies"
+    if is_retold(item.content):
+        return "retold", "the content tells what happened instead of what to do"
+    if is_motto(item.title, item.content):
+        return "no_action", "the content is advice that fits every task and names nothing that could be carried out"
     if restates(item.content, trajectory.task):
         return "restated_task", "the content says only what the task says"
     return None

@@ -1,0 +1,130 @@
+"""What is worth keeping: an action and a trigger that can be checked, in six languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from promises import promise
+from reasoningbank.sessions.validation import has_trigger
+from reasoningbank.sessions.worth import is_motto, is_retold
+
+TRIGGERS = {
+    "English": (
+        "When the build fails after an upgrade of the compiler",
+        "If a migration locks a table that is written to",
+        "Before a release branch is cut",
+        "For paginated endpoints that sort by a column which changes",
+        "Flaky tests that depend on the clock",
+        "Whenever two workers write to one SQLite file",
+    ),
+    "German": (
+        "Wenn der Build nach einem Upgrade des Compilers fehlschlägt",
+        "Bevor eine Migration auf der Produktion läuft",
+        "Bei Tests, die von der Uhrzeit abhängen",
+        "Sobald zwei Prozesse dieselbe Datei schreiben",
+        "Nach dem Umbenennen eines Moduls",
+        "Schlägt der Login mit 401 fehl, obwohl das Token gültig ist",
+        "Falls die Antwort seitenweise kommt",
+    ),
+    "French": (
+        "Quand la compilation échoue après une mise à jour",
+        "Avant de supprimer une colonne encore lue",
+        "En cas de réponse paginée",
+        "Dès que deux processus écrivent dans le même fichier",
+        "Si le test dépend de l'heure",
+        "Lorsque le jeton expire pendant un envoi",
+        "Face à une erreur 429 du fournisseur",
+    ),
+    "Spanish": (
+        "Cuando la compilación falla tras actualizar el compilador",
+        "Antes de borrar una columna que aún se lee",
+        "Al importar un archivo con fechas locales",
+        "En caso de respuestas paginadas",
+        "Si la prueba depende de la hora",
+        "Siempre que dos procesos escriben el mismo archivo",
+        "Tras renombrar un módulo",
+    ),
+    "Chinese": (
+        "当编译器升级后构建失败时",
+        "升级依赖后测试失败",
+        "处理分页接口的返回结果",
+        "需要并发写入同一个数据库文件",
+        "适用于依赖系统时间的测试",
+        "对于带有时区的日期字段",
+        "调用支付接口之前",
+        "遇到 401 错误而令牌仍然有效",
+        "数据库迁移期间",
+        "在生产环境中修改表结构",
+        "日志文件超过磁盘配额的情况",
+        "一旦两个进程写入同一文件",
+    ),
+    "Japanese": (
+        "コンパイラの更新後にビルドが失敗するとき",
+        "時刻に依存するテストの場合",
+        "ページ分割された応答を処理する際",
+        "テーブルの列を削除する前に",
+        "二つのプロセスが同じファイルに書き込むなら",
+        "トークンの期限が切れたら",
+        "移行作業の間に書き込みが続く状況",
+    ),
+}
+NONE = (
+    "A good strategy",
+    "In all situations",
+    "Eine gute Strategie",
+    "Bei jeder Aufgabe",
+    "Une bonne pratique",
+    "Pour toutes les tâches",
+    "Una buena estrategia",
+    "En cada tarea",
+    "很好的策略",
+    "任何任务",
+    "良い方針",
+    "すべてのタスクで",
+)
+
+
+@promise(
+    "distil:triggers",
+    "A trigger is recognised by its structure in English, German, French, Spanish, Chinese and Japanese, and one that "
+    "fits every task is none.",
+    source="issue Any model (triggers in six languages)",
+)
+@pytest.mark.parametrize("language", TRIGGERS)
+def test_triggers_are_recognised_in_six_languages(language: str) -> None:
+    assert [text for text in TRIGGERS[language] if not has_trigger(text, "", "")] == []
+
+
+@promise("distil:triggers")
+@pytest.mark.parametrize("text", NONE)
+def test_what_fits_every_task_is_no_trigger(text: str) -> None:
+    assert not has_trigger(text, "", "")
+
+
+@promise(
+    "distil:worth",
+    "A content that tells what happened, or is advice that fits every task and names nothing, is refused; one that "
+    "names what to do is kept, also in other languages.",
+    source="issue Any model (what is worth keeping)",
+)
+@pytest.mark.parametrize(
+    ("content", "retold", "motto"),
+    [
+        ("The agent successfully called the service and then sent the answer to the customer.", True, False),
+        ("After confirming the order, the assistant cancelled it and told the user.", True, False),
+        ("Der Agent hat zuerst die Datei gelesen und dann den Test repariert.", True, False),
+        ("代理首先读取文件, 然后修复测试。", True, False),
+        ("Always verify authentication requirements and include valid tokens in requests.", False, True),
+        ("Validate all inputs and handle errors gracefully.", False, True),
+        ("Break down complex tasks into explicit steps and verify the results of each step.", False, True),
+        ("Pass `recursive=True` when the parent folder may be missing.", False, False),
+        ("Press the brake pedal and lock the doors before the engine is started.", False, False),
+        ("Collect every page before the most played artist is counted.", False, False),
+        ("Prüfe zuerst die Zeitzone der Spalte und rechne dann in UTC um.", False, False),
+        ("先检查列的时区, 再转换为 UTC。", False, False),
+        ("Set the user's role before the seed script runs; it was read once at start.", False, False),
+    ],
+)
+def test_stories_and_mottos_are_not_kept(content: str, retold: bool, motto: bool) -> None:
+    assert is_retold(content) is retold
+    assert is_motto("", content) is (motto and not retold) or retold
