@@ -9,12 +9,15 @@ DEV_READY := $(VENV)/.dev-ready
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 LLM_URL ?=
+SAMPLE ?=
+JOURNAL ?=
 PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/test_relay.py \
 	tests/integrations/test_many_sessions.py tests/safety/test_secrets_on_disk.py
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench torture eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes
+.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-worth eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-calibration eval-credit eval-recipes eval-votes
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -53,9 +56,13 @@ eval-retrieval: $(DEV_READY) ## how well search finds, all legs and fusions, wit
 eval-delivery: $(DEV_READY) ## whether an unproven lesson arrives where it is needed, and what an answer costs, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.delivery
 
-eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals; LLM_URL=... LLM=... adds a language model
+eval-learning: $(DEV_READY) ## how well sessions become lessons, with intervals; LLM_URL=... LLM=... SAMPLE=... adds a language model
 	OMP_NUM_THREADS=1 $(if $(LLM),REASONINGBANK_LLM='$(LLM)') $(if $(LLM_URL),REASONINGBANK_LLM_URL='$(LLM_URL)') \
-		PYTHONPATH=benchmarks $(BIN)/python -m evaluation.learning
+		PYTHONPATH=benchmarks $(BIN)/python -m evaluation.learning $(if $(SAMPLE),--sample $(SAMPLE)) \
+		$(if $(JOURNAL),--journal $(JOURNAL))
+
+eval-worth: $(DEV_READY) ## what the validator keeps of recorded items, against grades given by hand, with intervals
+	PYTHONPATH=benchmarks $(BIN)/python -m evaluation.worth
 
 eval-credit: $(DEV_READY) ## what sessions do to the memory that they were shown, in scenes and a year
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.credit

@@ -3,7 +3,8 @@
 ``python -m evaluation.learning`` prints tables with 95 % intervals, or the same as JSON. Nothing of a
 label reaches what is measured; a part whose data is absent says so. The language model is the configured one
 (``REASONINGBANK_LLM``, ``REASONINGBANK_LLM_URL``); without one the parts that need none are measured, and the tables
-say what was not. Everything is written to a temporary folder.
+say what was not. With one, the run says first what it will cost, shows how far it is, and writes each answer into a
+journal: started again with the same journal, it goes on where it was. Everything else is in a temporary folder.
 """
 
 from __future__ import annotations
@@ -12,22 +13,23 @@ import argparse
 import json
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from evaluation.journal import Journal, estimate
 from evaluation.learning_blame import naming
+from evaluation.learning_conventions import conventions
 from evaluation.learning_distilling import distilling
 from evaluation.learning_judging import judging
 from evaluation.learning_parsing import parsing
 from evaluation.learning_recall import recalling
 from evaluation.learning_sources import Setup
 from evaluation.learning_tables import Table, fields_of, text_of
+from evaluation.learning_writing import writing
 from reasoningbank.embedding import open_embedder
 from reasoningbank.llm import open_model
 from reasoningbank.settings import load_settings
-from reasoningbank.types.ports import Completion, LanguageModel, Prompt
 
 PARTS: Mapping[str, Callable[[Setup], Iterator[Table]]] = {
     "parsing": parsing,
@@ -35,38 +37,18 @@ PARTS: Mapping[str, Callable[[Setup], Iterator[Table]]] = {
     "distilling": distilling,
     "naming": naming,
     "recall": recalling,
+    "writing": writing,
+    "conventions": conventions,
 }
 """All parts by name, in the order they are run."""
-
-
-class Remembering:
-    """A language model that is asked the same question at temperature 0 only once, as the parts share their sessions.
-
-    Args:
-        model: Who is asked.
-    """
-
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self._lock = threading.Lock()
-        self._known: dict[Prompt, Completion] = {}
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._model.name
-
-    def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
-        """The answer, or the one that was given before to the same prompt; what the model raises is not remembered."""
-        with self._lock:
-            known = self._known.get(prompt) if temperature == 0.0 else None
-        if known is not None:
-            return known
-        answer = self._model.complete(prompt, schema, temperature=temperature)
-        if temperature == 0.0:
-            with self._lock:
-                self._known[prompt] = answer
-        return answer
+EXPECTED: Mapping[str, tuple[int, int, int]] = {
+    "judging": (1, 100, 5_500),
+    "distilling": (2, 170, 7_000),
+    "naming": (1, 63, 7_000),
+    "writing": (1, 24, 14_000),
+    "conventions": (14, 14, 300),
+}
+"""For each part that asks a model: calls for each session or code base, how many there are, and tokens of one call."""
 
 
 def tables(setup: Setup, parts: Sequence[str] = tuple(PARTS)) -> Iterator[Table]:
@@ -85,10 +67,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--sample", type=int, default=0, metavar="N", help="ask the model about N sessions of a set; 0: all"
     )
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        default=Path("build/eval-learning.jsonl"),
+        help="file of the model's answers; a run that was broken off goes on from it",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args(arguments)
     settings = load_settings()
-    model = open_model(
+    opened = open_model(
         settings.llm,
         home=settings.home,
         url=settings.llm_url,
@@ -96,11 +84,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         timeout=settings.llm_timeout,
         daily_tokens=settings.llm_daily_tokens,
         output_tokens=settings.llm_output_tokens,
+        context=settings.llm_context,
         paid_calls=settings.paid_calls,
     )
     say: Callable[[str], None] = _note if options.json else _print
     if not options.data.is_dir():
         say(f"{options.data} is not here: every part is skipped (see --data).")
+    model = (
+        None if opened is None else Journal(opened, options.journal, expected=_cost(options.parts, options.sample)[0])
+    )
+    if opened is not None:
+        say(f"estimate: {estimate(opened, *_cost(options.parts, options.sample))}; answers go into {options.journal}")
     began, found = time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="reasoningbank-evaluation-") as folder:
         embedder = open_embedder(options.embedder, cache=Path(folder) / "models")
@@ -108,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             data=options.data,
             scratch=Path(folder),
             embedder=embedder,
-            model=None if model is None else Remembering(model),
+            model=model,
             sample=max(0, options.sample),
             votes=settings.llm_votes,
         )
@@ -125,8 +119,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )
     else:
-        say(f"\n{seconds:.0f} s")
+        used = f"; {model.calls} answers, {model.resumed} of them from the journal" if model else ""
+        say(f"\n{seconds:.0f} s{used}")
     return 0
+
+
+def _cost(parts: Sequence[str], sample: int) -> tuple[int, int]:
+    """About how many calls and tokens the parts take with this sample."""
+    calls = tokens = 0
+    for each, most, size in (EXPECTED[part] for part in parts if part in EXPECTED):
+        count = each * (min(sample, most) if sample else most)
+        calls, tokens = calls + count, tokens + count * size
+    return calls, tokens
 
 
 def _print(line: str) -> None:

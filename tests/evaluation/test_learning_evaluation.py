@@ -10,8 +10,12 @@ from typing import cast
 
 import numpy
 import pytest
-from evaluation.learning import PARTS, Remembering, main, tables
+from evaluation.conventions import passes, right
+from evaluation.conventions import tasks as convention_tasks
+from evaluation.journal import Journal
+from evaluation.learning import PARTS, main, tables
 from evaluation.learning_blame import LEAST_WORDS, THRESHOLD, naming, own_words, pointed, prefixes, says
+from evaluation.learning_conventions import conventions, scripted_programmer
 from evaluation.learning_distilling import distilling
 from evaluation.learning_estimates import Estimate, auroc, average, brier, resampled, share
 from evaluation.learning_experiences import Ask, Experience, TaskSet
@@ -20,6 +24,7 @@ from evaluation.learning_parsing import parsing
 from evaluation.learning_recall import measured, recalling
 from evaluation.learning_sources import Setup, airline, blamed, chosen, diagnosis, step_of
 from evaluation.learning_tables import Cell, Table, fields_of, text_of
+from evaluation.learning_writing import writing
 from evaluation.measures import ndcg, recall
 
 from llm.replay_server import ReplayServer
@@ -376,12 +381,16 @@ def test_every_part_says_that_its_data_is_absent(tmp_path: Path, capsys: pytest.
         "who_and_when",
         "reflexion",
         "recall",
+        "contrast",
+        "merge",
+        "write-back",
+        "conventions",
     }
     assert all(table.skipped.startswith("skipped: ") and not table.rows for table in found)
     assert main(["--data", str(tmp_path / "absent")]) == 0
     text = capsys.readouterr().out
     assert "is not here: every part is skipped" in text
-    assert text.count("skipped: ") == 6
+    assert text.count("skipped: ") == 10
 
 
 @promise(
@@ -397,27 +406,77 @@ def test_the_command_prints_json(
     with ReplayServer(lambda _: json.dumps(OPINION)) as server:
         monkeypatch.setenv("REASONINGBANK_LLM", "openai:recorded")
         monkeypatch.setenv("REASONINGBANK_LLM_URL", server.url)
-        assert main(["--data", str(data), "--parts", "judging", "--sample", "3", "--json"]) == 0
+        command = ["--data", str(data), "--parts", "judging", "--sample", "3", "--json"]
+        command += ["--journal", str(tmp_path / "journal.jsonl")]
+        assert main(command) == 0
         asked = len(server.requests)
-    answer = json.loads(capsys.readouterr().out)
+        told = capsys.readouterr()
+        assert main(command) == 0
+        assert len(server.requests) == asked + 1
+        assert json.loads(capsys.readouterr().out)["tables"] == json.loads(told.out)["tables"]
+    assert "estimate: about 3 calls and 16,500 tokens" in told.err
+    answer = json.loads(told.out)
     assert (answer["model"], answer["sample"]) == ("openai:recorded", 3)
     judges = [row["judge"] for row in answer["tables"][0]["rows"]]
     assert judges[0] == "evidence only"
     assert "openai:recorded" in judges
-    assert asked <= 1
+    assert asked <= 2
     assert not (tmp_path / "home").exists()
 
 
 @promise("learning-evaluation:command")
 def test_the_same_question_is_asked_once_and_samples_are_fixed(data: Path, tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: "yes", name="recorded")
-    remembering = Remembering(model)
+    journal = tmp_path / "journal.jsonl"
+    remembering = Journal(model, journal)
     question = Prompt(name="n", version="1", instructions="i", material="m")
     assert remembering.name == "recorded"
     for temperature in (0.0, 0.0, 1.0, 1.0):
         assert remembering.complete(question, {}, temperature=temperature).text == "yes"
     assert len(model.prompts) == 3
+    journal.write_text(journal.read_text(encoding="utf-8") + '{"key": "half a li', encoding="utf-8")
+    resumed = Journal(model, journal)
+    for temperature in (0.0, 1.0, 1.0, 1.0):
+        assert resumed.complete(question, {}, temperature=temperature).text == "yes"
+    assert (len(model.prompts), resumed.resumed, resumed.calls) == (4, 3, 4)
     sessions = airline(setup(data, tmp_path))
     assert chosen(sessions, 2) == chosen(list(reversed(sessions)), 2)
     assert chosen(sessions, 0) == sessions
-    assert set(PARTS) == {"parsing", "judging", "distilling", "naming", "recall"}
+    assert set(PARTS) == {"parsing", "judging", "distilling", "naming", "recall", "writing", "conventions"}
+
+
+@promise(
+    "learning-evaluation:worth-of-memory",
+    "Memory is compared with none, with irrelevant memory and with the ideal lesson on 42 tasks whose convention only "
+    "a failed sibling's tests show; solutions are checked by running them.",
+    source="issue Any model (harness)",
+)
+def test_memory_is_compared_on_tasks_that_need_a_lesson(tmp_path: Path) -> None:
+    assert len(convention_tasks()) >= 40
+    model = ScriptedModel(scripted_programmer)
+    (table,) = conventions(Setup(data=tmp_path, scratch=tmp_path, embedder=HashingEmbedder(), model=model, sample=2))
+    solved = {str(row["arm"]): row["solved"] for row in table.rows}
+    shares = {arm: cell.value for arm, cell in solved.items() if isinstance(cell, Estimate)}
+    assert shares == {"no memory": 0.0, "default search": 1.0, "irrelevant memory": 0.0, "ideal lesson": 1.0}
+    assert "2 of 2 siblings failed" in table.notes[0]
+
+
+@promise("learning-evaluation:worth-of-memory")
+def test_code_that_is_wrong_or_does_not_end_passes_nothing() -> None:
+    convention, function = convention_tasks()[0]
+    assert passes(convention, function, right(convention, function))
+    for code in ("", "def x(:", "def net_price(gross, tax):\n    return gross", "raise SystemExit(0)"):
+        assert not passes(convention, function, code)
+
+
+@promise(
+    "learning-evaluation:writing",
+    "Contrast, merge and write-back are run with the model too.",
+    source="issue Any model (harness)",
+)
+def test_contrast_merge_and_write_back_are_run(data: Path, tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: json.dumps({"strategies": [STRATEGY], "lessons": [], "nodes": [], "edges": []}))
+    found = {table.name: table for table in writing(setup(data, tmp_path, model=model))}
+    assert set(found) == {"contrast", "merge", "write-back"}
+    assert {"contrast", "merge", "conversation"} <= {prompt.name for prompt in model.prompts} | {"contrast"}
+    assert found["write-back"].rows[0]["conversations"] == 2
