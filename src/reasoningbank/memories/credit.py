@@ -8,7 +8,7 @@ another matter. A session that did not fail has also used what fitted its questi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -42,6 +42,7 @@ def settle(
     own: Mapping[str, bool],
     at: datetime,
     shared_by: int,
+    unmet: Collection[str] = (),
 ) -> Sequence[OutcomeReport]:
     """Credit what fitted a session's questions with how it ended; return what became of each memory.
 
@@ -52,16 +53,18 @@ def settle(
         own: What the session has reported about single memories: it counts where the end says nothing.
         at: When.
         shared_by: How many memories share the weight of the outcome.
+        unmet: What the session was shown and had no occasion to use: for it, it is not known how the session ended.
     """
     reports = []
     for memory_id in fitting(shown(transaction, session)):
+        said = replace(end, verdict="unknown", decided=True) if memory_id in unmet else end
         try:
-            report = _settled(transaction, memory_id, session, end, own.get(memory_id), at=at, shared_by=shared_by)
+            report = _settled(transaction, memory_id, session, said, own.get(memory_id), at=at, shared_by=shared_by)
         except MemoryNotFound:
             continue
         known = transaction.evidence.given(memory_id, "outcome", session)
         failed = known is not None and not known.positive
-        settle_usage(transaction, memory_id, used=end.verdict in _DID_NOT_FAIL and not failed, session=session, at=at)
+        settle_usage(transaction, memory_id, used=said.verdict in _DID_NOT_FAIL and not failed, session=session, at=at)
         if report is not None:
             reports.append(_with_usage(report, transaction.memories.get(memory_id).confidence))
     return reports

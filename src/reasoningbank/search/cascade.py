@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -398,6 +398,7 @@ def credit(
     own: Mapping[str, bool],
     at: datetime,
     shared_by: int,
+    unmet: Collection[str] = (),
 ) -> Sequence[OutcomeReport]:
     """Report in a wider scope how a session ended for what it has shown it, all of it or nothing.
 
@@ -409,11 +410,12 @@ def credit(
         own: What the session has reported about single memories.
         at: When.
         shared_by: How many memories of all scopes share the weight of the outcome.
+        unmet: The recipes whose error the session did not meet.
     """
     place = session_in(store.scope, session, origin)
     with store.transaction() as transaction:
         said_in(transaction, place, project=project_side(origin))
-        return settle(transaction, place, end, own=own, at=at, shared_by=shared_by)
+        return settle(transaction, place, end, own=own, at=at, shared_by=shared_by, unmet=unmet)
 
 
 def credits_in(store: Store, session: str, origin: Scope) -> Sequence[SessionCredit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -124,8 +124,21 @@ class Search:
             found |= shown_in(store, session, self._context.scope)
         return found
 
+    def known_wider(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return those of these memories that the team and the org hold."""
+        if not memory_ids:
+            return []
+        return [memory for store in self.wider_stores()[0] for memory in store.memories.many(memory_ids).values()]
+
     def credit_wider(
-        self, session: str, end: SessionEnd, *, own: Mapping[str, bool], at: datetime, shared_by: int
+        self,
+        session: str,
+        end: SessionEnd,
+        *,
+        own: Mapping[str, bool],
+        at: datetime,
+        shared_by: int,
+        unmet: Collection[str] = (),
     ) -> list[OutcomeReport]:
         """Report how the session ended for what the team and the org have shown it."""
         from reasoningbank.search.cascade import credit
@@ -135,7 +148,7 @@ class Search:
         return [
             report
             for store in stores
-            for report in credit(store, session, origin, end, own=own, at=at, shared_by=shared_by)
+            for report in credit(store, session, origin, end, own=own, at=at, shared_by=shared_by, unmet=unmet)
         ]
 
     def counted_wider(self, session: str) -> list[SessionCredit]:

@@ -184,6 +184,23 @@ def passed_commands(trajectory: Trajectory) -> tuple[PassedCommand, ...]:
     return learned_from(trajectory)[1]
 
 
+def ran_and_failed(trajectory: Trajectory) -> tuple[frozenset[str], tuple[Signature, ...]]:
+    """Return the commands that the session ran, as recipes write them, and the signatures of those that failed."""
+    steps = trajectory.steps
+    commands: set[str] = set()
+    failures: dict[str, Signature] = {}
+    for step, doing in zip(steps, doings_of(steps), strict=True):
+        if not doing.ran or (only_reads(step) and doing.program not in {"git", *FILTERS}):
+            continue
+        commands.add(doing.shown)
+        if _passes(step, doing, run_of(step)):
+            continue
+        signature = signature_of(_said(step), doing.shown)
+        if signature is not None:
+            failures.setdefault(signature.key, signature)
+    return frozenset(commands), tuple(failures.values())
+
+
 def _recipes(steps: Sequence[Step], doings: Sequence[Doing], ran: Sequence[TestRun | None]) -> tuple[Recipe, ...]:
     found: dict[str, Recipe] = {}
     thrown_away = made = None

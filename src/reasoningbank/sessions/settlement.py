@@ -55,13 +55,15 @@ class Settlement:
         """Credit what fitted the questions of a session with how it ended, as far as that is known now.
 
         Who said it last makes no difference: what counts is found anew from everything that is known. A session that
-        nobody can judge credits nothing, and takes back what an earlier judgement has credited.
+        nobody can judge credits nothing, and takes back what an earlier judgement has credited. So does any end for a
+        recipe whose error the session never met: it was shown, and no more.
 
         Returns:
             What became of each memory.
         """
         from reasoningbank.memories.credit import fitting, settle, shown
         from reasoningbank.memories.exposure import decide_served
+        from reasoningbank.sessions.met_errors import unmet_recipes
 
         store, at = self._context.store(), self._context.clock.now()
         end = end_of_session(store, session, now=at)
@@ -71,15 +73,18 @@ class Settlement:
         wider = fitting(self._search.shown_wider(session))
         # What was shown for a question and fitted less takes its share and gets nothing: others are not credited more.
         sharing = [each for each, relevance in shown(store, session).items() if relevance > 0]
-        sharers = len(store.memories.many(sharing)) + len(wider)
+        known = store.memories.many(sharing)
+        # A recipe whose error never came had no part in how it ended, and takes nothing of the others' share.
+        unmet = unmet_recipes(store, session, [*known.values(), *self._search.known_wider(wider)])
+        sharers = len({*known, *wider} - unmet)
         reports: list[OutcomeReport] = []
         with store.transaction() as transaction:
-            reports += settle(transaction, session, end, own=own, at=at, shared_by=max(1, sharers))
+            reports += settle(transaction, session, end, own=own, at=at, shared_by=max(1, sharers), unmet=unmet)
             if end.verdict in {"success", "failure"}:
-                for memory_id in wider:
+                for memory_id in (each for each in wider if each not in unmet):
                     decide_served(transaction, memory_id, session=session, succeeded=end.verdict == "success", at=at)
         if wider:
-            reports += self._search.credit_wider(session, end, own=own, at=at, shared_by=sharers)
+            reports += self._search.credit_wider(session, end, own=own, at=at, shared_by=max(1, sharers), unmet=unmet)
         return reports
 
     def counted(self, session: str) -> tuple[SessionCredit, ...]:
