@@ -1,6 +1,7 @@
 """Tell whether passing tests prove the work: not when they were skipped, removed or weakened, or are of another part.
 
-Nor when what they expect was replaced by what the program printed, or when they had failed and nothing was changed.
+Nor when what they expect was replaced by what the program printed, or when they had failed and nothing was changed, or
+nothing was left of what was changed.
 
 Only what the session itself shows counts: an edit, a command, a count. Where the person asked for exactly that, it is
 the work.
@@ -9,12 +10,13 @@ the work.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from reasoningbank.sessions.changes import Change, Doing, doings_of
 from reasoningbank.sessions.commands import command, only_reads, parts
 from reasoningbank.sessions.expectations import accepts_expectations
-from reasoningbank.sessions.facts import runs_of
+from reasoningbank.sessions.facts import REFUSED, THROWN_AWAY, commit_facts, runs_of
 from reasoningbank.sessions.places import elsewhere
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
 from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
@@ -36,6 +38,13 @@ _ASKED_TO_ACCEPT = re.compile(
     r"[^.\n]{0,60}(?:snapshot|golden|expect|baseline|fixture|cassette|快照|スナップショット)",
     re.IGNORECASE,
 )
+_ASKED_TO_PUT_BACK = re.compile(
+    r"\b(?:revert\w*|undo\w*|restor\w*|roll\w* ?back|back ?out|downgrad\w*|reset\w*|throw\w* away|discard\w*|give up"
+    r"|put\b[^.\n]{0,40}\bback|take\b[^.\n]{0,40}\bback|go(?:ing)? back)\b",
+    re.IGNORECASE,
+)
+_ALL_EDITS = ""
+_EVERY_FILE = frozenset((".", "./", ":/", "*"))
 _DELETED = re.compile(r"^\*\*\* Delete File: (?P<file>[^\n]+)$", re.MULTILINE)
 _REMOVES = (["rm"], ["unlink"], ["git", "rm"])
 _COUNTS_TESTS = frozenset(
@@ -60,6 +69,7 @@ def unproven_by_tests(trajectory: Trajectory) -> str:
     doings = doings_of(trajectory.steps)
     return (
         _disguised(trajectory, runs, doings)
+        or _put_back(trajectory, runs, doings)
         or _accepted(trajectory, runs, doings)
         or _by_chance(trajectory, runs)
         or _elsewhere(trajectory, runs, doings)
@@ -96,6 +106,67 @@ def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequ
         if not may_change and _only_asserts_less([change for _, change in changes], own):
             return f"Only the tests were changed after they failed at step {start}."
     return ""
+
+
+def _put_back(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
+    """Return that nothing was left of the session's edits when the tests passed, as a sentence; empty otherwise.
+
+    Tests that failed with the edits and pass without them say that the old state is well, not that the task was done.
+    An edit is gone when git threw it away, undid its commit or put it in the stash, or a later edit put the old lines
+    back. Where the person asked for just that, it is the work.
+    """
+    last = max((index for index, run in runs.items() if run.succeeded), default=-1)
+    asked = "\n".join((trajectory.task, *(step.user for step in trajectory.steps)))
+    if not any(not run.succeeded for index, run in runs.items() if index < last) or _ASKED_TO_PUT_BACK.search(asked):
+        return ""
+    edits = [
+        (index, change) for index, doing in enumerate(doings[:last]) for change in doing.changes if _is_edit(change)
+    ]
+    if not edits or any(index > last for index, doing in enumerate(doings) if any(map(_is_edit, doing.changes))):
+        return ""
+    facts = commit_facts(trajectory.steps[: last + 1])
+    if any(fact.positive for fact in facts):
+        return ""
+    gone = [
+        (fact.step or 0, file)
+        for fact in facts
+        if not fact.name.startswith(REFUSED)
+        for file in (_thrown_files(fact.name) if fact.name.startswith(THROWN_AWAY) else [_ALL_EDITS])
+    ]
+    left = [
+        (index, change)
+        for index, change in edits
+        if not any(index < place and (not file or _base(file) == _base(change.file)) for place, file in gone)
+    ]
+    if _nets_nothing([change for _, change in left]):
+        return f"Tests failed with the session's edits, and passed at step {last} when nothing was left of them."
+    return ""
+
+
+def _is_edit(change: Change) -> bool:
+    """Return whether the change is of a file's text; what was installed follows from such a text."""
+    return bool(change.file) and not change.text.startswith(("ran: chmod", "ran: touch"))
+
+
+def _thrown_files(name: str) -> list[str]:
+    files = name.removeprefix(THROWN_AWAY).split()
+    return [_ALL_EDITS] if not files or not _EVERY_FILE.isdisjoint(files) else files
+
+
+def _nets_nothing(changes: Sequence[Change]) -> bool:
+    """Return whether the changes, one after the other, take each other back line by line."""
+    left: dict[str, Counter[str]] = {}
+    for change in changes:
+        if change.whole or not (change.old or change.new):
+            return False
+        net = left.setdefault(_base(change.file), Counter())
+        net.update(line for line in change.new.splitlines() if line.strip())
+        net.subtract(line for line in change.old.splitlines() if line.strip())
+    return all(not count for net in left.values() for count in net.values())
+
+
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
 
 
 def _accepted(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
