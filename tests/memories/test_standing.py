@@ -15,6 +15,7 @@ from reasoningbank.memories.standing import speaking
 from reasoningbank.safety.quotation import kind_of
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.session import Trajectory, Verdict
 
 TITLE, CONTENT = "Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."
 QUESTION = "the network call fails now and then"
@@ -100,6 +101,28 @@ def test_a_persons_word_confirms_for_good(open_local_bank: OpenBank, clock: Froz
     helped(bank, memory.id, "later")
     bank.sessions.outcome("later", False, rater="agent")
     assert bank.get(memory.id).standing == "confirmed"
+
+
+@promise(
+    "trust:word-taken-back",
+    "What a person says of a session confirms what it was shown only as long as the person stands by it: the opposite "
+    "verdict takes the standing back with the confidence, and another word of a person for the memory keeps it.",
+    source="DESIGN D16",
+)
+@pytest.mark.parametrize("rated", [False, True])
+@pytest.mark.parametrize("second", ["failure", "partial"])
+def test_a_word_that_is_taken_back_confirms_nothing(local_bank: Bank, second: Verdict, rated: bool) -> None:
+    memory = claimed(local_bank)
+    assert local_bank.search(memory.title, session="s").delivered
+    trajectory = local_bank.sessions.keep(Trajectory(task=memory.title, session="s")).id
+    local_bank.sessions.verdict(trajectory, "success")
+    assert local_bank.get(memory.id).standing == "confirmed"
+    if rated:
+        local_bank.feedback(memory.id, helpful=True)
+    local_bank.sessions.verdict(trajectory, second)
+    assert local_bank.get(memory.id).standing == ("confirmed" if rated else "claim")
+    local_bank.sessions.verdict(trajectory, "success")
+    assert local_bank.get(memory.id).standing == "confirmed"
 
 
 @promise(

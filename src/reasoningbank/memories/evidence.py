@@ -592,7 +592,7 @@ def _without(transaction: Transaction, memory: Memory, known: Given, at: datetim
     active, or that a person has released, stays as it is.
     """
     belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
-    left = settled(transaction, replace(memory, belief=belief))
+    left = settled(transaction, replace(memory, belief=belief), taken_back=known)
     if known.positive:
         left = unproven_again(transaction, left)
     cause = Cause(at=at, kind=TAKEN_BACK) if left.state != memory.state else None

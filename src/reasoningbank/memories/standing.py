@@ -178,21 +178,36 @@ def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) 
     return (spoke & set(map(known.principal, known.shown | again))) - set(map(known.principal, own))
 
 
-def settled(transaction: Transaction, memory: Memory) -> Memory:
+def settled(transaction: Transaction, memory: Memory, *, taken_back: Given | None = None) -> Memory:
     """Return the memory with the confirmation that its evidence gives it now, and without one that is gone.
 
-    A person's word for it confirms a memory for good. So does, as long as it counts, a principal that was shown it or
-    taught the same in another session, and for whom it worked or helped.
+    A person's word for it confirms a memory until the person takes it back. So does, as long as it counts, a principal
+    that was shown it or taught the same in another session, and for whom it worked or helped.
+
+    Args:
+        transaction: Where its evidence is.
+        memory: The memory, with the belief that it has now.
+        taken_back: The signal that has just been taken out of the log; None when none was.
     """
     if memory.standing == "vouched":
         return memory
-    if memory.provenance.get(CONFIRMED) == _BY_A_PERSON:
-        return memory  # a roll-up keeps no name of who rated
+    if memory.provenance.get(CONFIRMED) == _BY_A_PERSON and not _may_be_gone(transaction, memory, taken_back):
+        return memory
     confirmed = _confirmed(memory, voices_of(transaction, [memory])[memory.id])
     kept = {key: value for key, value in memory.provenance.items() if key != CONFIRMED}
     if confirmed:
         kept[CONFIRMED] = confirmed
     return memory if kept == memory.provenance else replace(memory, provenance=kept)
+
+
+def _may_be_gone(transaction: Transaction, memory: Memory, taken_back: Given | None) -> bool:
+    """Return whether a signal that was taken back may have been the only word of a person for the memory.
+
+    A roll-up keeps no name of who rated: with good ratings in it, a person's may be among them.
+    """
+    if taken_back is None or taken_back.rater != "human" or not taken_back.positive:
+        return False
+    return not transaction.evidence.aggregate(memory.id).explicit_positive
 
 
 def _confirmed(memory: Memory, known: Voices) -> str:
