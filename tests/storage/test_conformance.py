@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from promises import promise
+from reasoningbank import Bank
 from reasoningbank.storage import open_storage
-from reasoningbank.storage.sqlite_memory import shared_storage
+from reasoningbank.storage.sqlite_memory import ProcessStorage, shared_storage
 from reasoningbank.storage.store import Storage
+from reasoningbank.testing import HashingEmbedder
 from storage.contract import StoreConformance
 
 _numbers = itertools.count()
@@ -56,11 +58,30 @@ class TestMemory(StoreConformance):
     durable = False
 
     def storage(self) -> Storage:
-        """A place of this process by a new name."""
-        return shared_storage(f"conformance-{next(_numbers)}")
+        """A place of this process that lasts as long as the object."""
+        return ProcessStorage()
 
 
 @promise("storage:memory-shared", "memory://NAME is one place for the whole process.", source="issue 2 Store")
 def test_one_name_is_one_place_in_the_whole_process() -> None:
     assert open_storage("memory://one", home=Path("unused")) is shared_storage("one")
     assert shared_storage("one") is not shared_storage("two")
+
+
+@promise(
+    "storage:memory-ends",
+    "What memory://NAME holds is gone when the last open bank of that name is closed, and kept until then.",
+    source="DESIGN D18",
+)
+def test_what_memory_holds_ends_with_its_last_open_bank() -> None:
+    place = "memory://ends"
+
+    def titles(project: str) -> list[str]:
+        with Bank.open(place, embedder=HashingEmbedder(), tenant="acme", project=project) as bank:
+            return [memory.title for memory in bank.memories.list()]
+
+    with Bank.open(place, embedder=HashingEmbedder(), tenant="acme", project="shop") as bank:
+        bank.record(title="Ask for the time zone", content="Ask for it before you look.", outcome="success")
+        assert titles("depot") == []
+        assert titles("shop") == ["Ask for the time zone"]
+    assert titles("shop") == []

@@ -22,7 +22,8 @@ def open_storage(url: str | None, *, home: Path, vectors: str = "") -> Storage:
     Args:
         url: ``None`` for the embedded default below ``home``; ``sqlite:///PATH`` for a file or directory (as usual, an
             absolute path makes four slashes, a relative one three); ``postgresql://...`` for a database;
-            ``memory://`` for banks that end with the process. ``?vectors=URL`` names an index beside any of them.
+            ``memory://`` for banks of this process, gone when the last of them is closed. ``?vectors=URL`` names an
+            index beside any of them.
         home: The data directory of the embedded default.
         vectors: An index of vectors beside the banks, unless the URL names one: ``qdrant+http://...``,
             ``milvus+http://...`` or ``milvus:///PATH``; empty for none.

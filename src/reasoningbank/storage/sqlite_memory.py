@@ -1,4 +1,4 @@
-"""``memory://``: banks that end with the process. Everything is the SQLite engine but where its pages lie.
+"""``memory://``: banks that end when the last of them is closed. All is the SQLite engine but where its pages lie.
 
 They lie in a file system for SQLite whose files are bytes of this process: several connections, one writer, nothing on
 a disk. SQLite's own ``memdb`` keeps readers out for as long as a write transaction is open. Here the lock levels are
@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -175,6 +175,7 @@ class BankPages:
     Args:
         scope: Whose bank it is.
         location: What reports call its place.
+        ended: Called when one store of the bank was closed.
     """
 
     journal = "memory"
@@ -182,9 +183,10 @@ class BankPages:
     log_bytes = 0
     safety = "in memory"
 
-    def __init__(self, scope: Scope, location: str) -> None:
+    def __init__(self, scope: Scope, location: str, ended: Callable[[], None]) -> None:
         self.path = Path(scope.file_name)
         self.location = location
+        self._ended = ended
         self.lock = ProcessLock(self.path.name)
         self.sidecars = SidecarArrays()
         self._pages = Pages()
@@ -224,7 +226,8 @@ class BankPages:
         """Do nothing: it has none."""
 
     def close(self) -> None:
-        """Keep the pages for the other stores of the bank; they end with the storage."""
+        """Keep the pages for the other stores of the place, which drops them with the last."""
+        self._ended()
 
 
 class ProcessStorage:
@@ -232,16 +235,22 @@ class ProcessStorage:
 
     Args:
         name: What its location is called in reports.
+        kept: Whether banks last as long as this object; else they are gone when the last store of them is closed.
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str = "", *, kept: bool = True) -> None:
+        self._kept = kept
         self._location = f"memory://{name}"
         self._banks: dict[Scope, BankPages] = {}
+        self._open = 0
         self._lock = threading.Lock()
 
     def open(self, scope: Scope) -> Store:
         """Return the scope's store, made when it does not exist; every store of one scope sees the same bank."""
-        return Store(SqliteDatabase(self._bank(scope), scope), scope)
+        with self._lock:
+            bank = self._bank(scope)
+            self._open += 1
+        return Store(SqliteDatabase(bank, scope), scope)
 
     def scopes(self, tenant: str) -> Sequence[Scope]:
         """Return the scopes of one tenant that were opened here, by level and name."""
@@ -268,7 +277,8 @@ class ProcessStorage:
             ScopeViolation: When the backup is of another scope.
         """
         verify(scope, source)
-        bank = self._bank(scope)
+        with self._lock:
+            bank = self._bank(scope)
         with bank.lock.held():
             connection = Opening(bank, scope).prepare_locked().connection
             try:
@@ -282,10 +292,17 @@ class ProcessStorage:
         raise StoreUnavailable("a bank in memory has no file to repair", hint="Open it again.")
 
     def _bank(self, scope: Scope) -> BankPages:
+        """Return a scope's pages, made when there are none; the caller holds the lock."""
+        if scope not in self._banks:
+            self._banks[scope] = BankPages(scope, self._location, self._ended)
+        return self._banks[scope]
+
+    def _ended(self) -> None:
+        """Count one store less. All scopes end together: a team's lessons outlive a short look at its store."""
         with self._lock:
-            if scope not in self._banks:
-                self._banks[scope] = BankPages(scope, self._location)
-            return self._banks[scope]
+            self._open -= 1
+            if not self._open and not self._kept:
+                self._banks.clear()
 
 
 _shared: dict[str, ProcessStorage] = {}
@@ -293,6 +310,9 @@ _shared_lock = threading.Lock()
 
 
 def shared_storage(name: str) -> ProcessStorage:
-    """Return the place behind ``memory://name``: one for the whole process, for everybody who asks by that name."""
+    """Return the place behind ``memory://name``: one for the whole process, for everybody who asks by that name.
+
+    It is empty again when the last of its banks is closed.
+    """
     with _shared_lock:
-        return _shared.setdefault(name, ProcessStorage(name))
+        return _shared.setdefault(name, ProcessStorage(name, kept=False))
