@@ -356,3 +356,23 @@ def test_a_held_text_concerns_its_own_token_alone(tmp_path: Path) -> None:
             for token, tree in ((None, "fig"), (second, "quince"))
         }
     assert {token: lesson["state"] for token, lesson in lessons.items()} == {None: "candidate", second: "active"}
+
+
+@promise(
+    "web:fields-once",
+    "A request body over REST that names a field of an object twice is refused, however deep the object lies.",
+    source="issue 10",
+)
+@pytest.mark.parametrize(
+    ("place", "body"),
+    [
+        ("/api/v1/memories", '{"title": "a", "title": "b", "content": "c", "outcome": "success"}'),
+        ("/api/v1/graph/walk", '{"seeds": {"n": 1, "n": 0.5}}'),
+        ("/workflow/execute", '{"user_input": "Why?", "user_input": "Who?"}'),
+    ],
+)
+def test_a_field_that_is_named_twice_is_refused(served: Served, place: str, body: str) -> None:
+    known = {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json"}
+    answer = httpx2.post(f"{served.base}{place}", headers=known, content=body, timeout=30)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_input"), answer.text
+    assert "twice" in answer.json()["message"]

@@ -162,15 +162,29 @@ async def body_of(request: Request) -> Mapping[str, object]:
     """Return the JSON object that was sent.
 
     Raises:
-        InvalidInput: When it is no JSON object.
+        InvalidInput: When it is no JSON object, or names a field of an object twice.
     """
     try:
-        value = json.loads(await request.body())
+        value = json.loads(await request.body(), object_pairs_hook=_object)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput("the request body is not JSON", hint="Send one JSON object in UTF-8.") from error
     if not isinstance(value, dict):
         raise InvalidInput("the request body must be a JSON object", hint="Send one JSON object.")
+    return value
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return a JSON object; parsers differ in which of two fields of one name they take, so there may be one only."""
+    value: dict[str, object] = {}
+    for name, each in pairs:
+        if name in value:
+            raise InvalidInput(
+                f"the request body has the field {name[:80]!r} twice in one object", hint="Send each field once."
+            )
+        value[name] = each
     return value
 
 
