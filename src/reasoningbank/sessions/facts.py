@@ -97,7 +97,7 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
             continue
         programs = [part for part in parts(command(step)) if part.program == "git" and len(part.words) > 1]
         if programs:
-            _note_refusal(refused, index, step, _without_options(programs[-1]).word(1))
+            _note_refusal(refused, index, step, _without_options(programs[-1]))
         for part in programs:
             plain = _without_options(part)
             if not step.failed:
@@ -151,15 +151,16 @@ def commit_facts(steps: Sequence[Step]) -> list[Evidence]:
     return found
 
 
-def _note_refusal(refused: dict[str, int], index: int, step: Step, verb: str) -> None:
-    """Remember that a commit or push failed, until one is made."""
+def _note_refusal(refused: dict[str, int], index: int, step: Step, part: Program) -> None:
+    """Remember that a commit or push failed, until one is made; one that goes past the checks leaves it as it was."""
+    verb = part.word(1)
     if verb not in {"commit", "push"}:
         return
     said = f"{step.error}\n{step.observation}"
     if verb == "push" and _PUSH_REFUSED.search(said):
         refused[verb] = index
     elif not step.failed:
-        if step.exit_code == 0:
+        if step.exit_code == 0 and "--no-verify" not in part.words and not (verb == "commit" and "-n" in part.words):
             refused.pop(verb, None)
     elif step.exit_code not in _NEVER_RAN and not _NOTHING_TO_DO.search(said):
         refused[verb] = index

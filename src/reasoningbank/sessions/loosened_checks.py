@@ -44,6 +44,16 @@ _LEAVES_OUT = re.compile(
     r"|skip(?:Files|Dirs|_glob)?|per-file-ignores|coveragePathIgnorePatterns|linterOptions|disabled?_?(?:rules)?)['\"]?\s*[:=]\s*"
     r"(?P<value>\[[^\]]*\]?|\{[^}]*\}?|[^\n]*(?:\n[ \t]+[^\n=:\[]+(?=\n|\Z))*)"
 )
+_FLOOR = re.compile(
+    r"^\s*['\"]?(?P<name>[\w.-]*(?:threshold|fail[-_]under|coverage|min[-_]?\w*)|lines|branches|functions|statements)['\"]?"
+    r"\s*[:=]\s*['\"]?(?P<number>\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+"""A setting below whose number a check fails."""
+_OPTION_LEAVES_OUT = re.compile(
+    r"--(?:deselect|ignore|ignore-glob)[= ]\s*\S+|(?:^|\s)-[km][= ]?\s*['\"]?not\b[^'\"\n]*"
+)
+"""An option of a test runner, written in its settings, that leaves tests out."""
 _PLACES = re.compile(r"[\w.*/@|\\^$-]{2,}")
 _IGNORE_FILE = re.compile(r"(?:^|/)\.(?!git|docker|npm|helm|gcloud|hg|eb|cf|vercel|slug|vscode)\w+ignore$")
 """A list of files that a check passes over; others say what is not kept or sent."""
@@ -114,6 +124,20 @@ def loosens_check(change: Change, *, in_test: bool) -> bool:
         return False
     limits = any(_LIMIT.search(line) for line in put.splitlines())
     return limits or _BASELINE.search(put) is not None or _leaves_out_more(change)
+
+
+def lowers_bar(change: Change) -> bool:
+    """Return whether the settings of a check now leave out more than before, or ask for less coverage."""
+    if change.whole or _CHECK_SETTINGS.search(change.file) is None:
+        return False
+    put = change.new if change.old or change.new else change.text
+    options, before = ({match[0].strip() for match in _OPTION_LEAVES_OUT.finditer(text)} for text in (put, change.old))
+    old, new = (
+        {match["name"]: float(match["number"]) for line in text.splitlines() if (match := _FLOOR.match(line))}
+        for text in (change.old, change.new)
+    )
+    lower = any(name in old and number < old[name] for name, number in new.items())
+    return lower or bool(options - before) or _leaves_out_more(change)
 
 
 def accepts_failures(line: str) -> bool:
