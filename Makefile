@@ -16,8 +16,7 @@ PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes
-.PHONY: help demo test check bench torture eval-retrieval eval-delivery eval-learning eval-worth eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-calibration eval-credit eval-recipes eval-votes
+.PHONY: help demo test check bench torture eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
