@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         TrajectoryNotFound,
     )
     from reasoningbank.graph.render import to_cypher, to_d3, to_llm_context, to_mermaid
-    from reasoningbank.jobs.jobs import WorkReport
     from reasoningbank.jobs.schedule import ConsolidationScheduler
+    from reasoningbank.jobs.worker import WorkReport
     from reasoningbank.memories.similarity import cosine_similarity
     from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT
     from reasoningbank.settings import Settings
@@ -173,7 +173,7 @@ _PLACES = {
     "WalkParameters": "types.walk",
     "WalkPath": "types.walk",
     "WalkResult": "types.walk",
-    "WorkReport": "jobs.jobs",
+    "WorkReport": "jobs.worker",
     "Workflow": "types.conversation",
     "compute_confidence": "types.signal",
     "cosine_similarity": "memories.similarity",

@@ -25,7 +25,7 @@ import pytest
 import reasoningbank
 from mcp_processes import SERVER, RawServer, shared_in
 from promises import promise
-from reasoningbank.jobs.jobs import LEASE
+from reasoningbank.jobs.worker import LEASE
 from sessions.learned_sessions import PROJECT, STRATEGY, TENANT, bank_of, environment, eventually, repaired, written
 from shared_servers import run_directory, servers_in
 from torture_results import Tally

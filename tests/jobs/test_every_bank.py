@@ -19,8 +19,8 @@ from mcp_processes import INITIALIZE, INITIALIZED
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.integrations.hook_work import FOLDER
-from reasoningbank.jobs.jobs import WorkReport
 from reasoningbank.jobs.rounds import Rounds
+from reasoningbank.jobs.worker import WorkReport
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.testing import FrozenClock, HashingEmbedder

@@ -17,7 +17,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, BudgetExhausted, ModelUnavailable, NotFound, StoreBusy, Undecided
-from reasoningbank.jobs.jobs import LEASE, LONGEST_PAUSE, MAX_ATTEMPTS, Handler, Worker
+from reasoningbank.jobs.worker import LEASE, LONGEST_PAUSE, MAX_ATTEMPTS, Handler, Worker
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store

@@ -15,7 +15,7 @@ from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavaila
 from reasoningbank.graph.nodes import PreparedGraph, note_pending, prepared, words
 from reasoningbank.graph.provenance import add as add_preference
 from reasoningbank.graph.search import GraphQuestion, find_nodes
-from reasoningbank.jobs.jobs import Handler
+from reasoningbank.jobs.worker import Handler
 from reasoningbank.memories.admission import (
     Ready,
     admit,

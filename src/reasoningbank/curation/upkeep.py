@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.context import ROLL_UP
 from reasoningbank.errors import BankError
-from reasoningbank.jobs.jobs import LOOK_EVERY
+from reasoningbank.jobs.worker import LOOK_EVERY
 from reasoningbank.settings import project_of
 from reasoningbank.telemetry import criteria_measured, is_listened_to, observed
 from reasoningbank.types.consolidation import ConsolidationOptions
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.jobs.worker import Handler
 
 TEND = "tend"
 """The kind of job that does the day's upkeep: see ``Curation.upkeep``."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
-from reasoningbank.jobs.jobs import Handler
+from reasoningbank.jobs.worker import Handler
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative

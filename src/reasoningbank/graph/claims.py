@@ -18,7 +18,7 @@ from reasoningbank.errors import NodeNotFound
 from reasoningbank.graph.importer import edge_record, node_record
 from reasoningbank.graph.nodes import words
 from reasoningbank.graph.records import RecordReader
-from reasoningbank.jobs.jobs import LOOK_EVERY
+from reasoningbank.jobs.worker import LOOK_EVERY
 from reasoningbank.memories.admission import admit_edges, admit_nodes, check_items, keep_record
 from reasoningbank.safety.injection import verdict
 from reasoningbank.storage.graph_tables import Pointer

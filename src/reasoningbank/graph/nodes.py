@@ -20,7 +20,7 @@ from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.jobs.worker import Handler
 
 EMBED = "graph_embed"
 """The kind of job that makes the vectors of nodes and edges that have none."""

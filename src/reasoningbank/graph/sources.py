@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, EmptyContent, MalformedAnswer, ModelUnavailable, PaidCallRefused
-from reasoningbank.jobs.jobs import Handler
+from reasoningbank.jobs.worker import Handler
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import MAX_GRAPH_TAG, MAX_GRAPH_TAGS, Edge, Node
 from reasoningbank.types.graph_search import Source

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, ConfigurationError, StoreBusy
-from reasoningbank.jobs.jobs import Handler, Worker
+from reasoningbank.jobs.worker import Handler, Worker
 from reasoningbank.storage.index_port import INDEX, INDEX_KEY, IndexKeeper
 from reasoningbank.types.moment import LATEST
 from reasoningbank.types.records import IndexReport, Job

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from reasoningbank.context import SystemClock
 from reasoningbank.errors import BankError, StoreBusy, StoreClosed
-from reasoningbank.jobs.jobs import LOOK_EVERY, WorkReport
+from reasoningbank.jobs.worker import LOOK_EVERY, WorkReport
 from reasoningbank.storage.store import Storage
 from reasoningbank.types.ports import Clock
 from reasoningbank.types.scope import Membership, Scope

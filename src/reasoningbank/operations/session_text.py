@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.types.quantity import counted
 
 if TYPE_CHECKING:
-    from reasoningbank.jobs.jobs import WorkReport
+    from reasoningbank.jobs.worker import WorkReport
     from reasoningbank.operations import composed
     from reasoningbank.types.matts import Scaled
     from reasoningbank.types.records import ErasedSessions, TrajectoryEntry

@@ -45,7 +45,7 @@ from reasoningbank.types.standing import shown_claim
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.jobs.worker import Handler
     from reasoningbank.search.search import Search
 
 RECOVERED_PER_HIT = 3

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.jobs.jobs import LOOK_EVERY, Handler
+from reasoningbank.jobs.worker import LOOK_EVERY, Handler
 from reasoningbank.storage.store import Store
 from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Scope

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.jobs.worker import Handler
     from reasoningbank.sessions.assignment import Assignment
     from reasoningbank.sessions.recipe_store import Recipes
     from reasoningbank.sessions.sessions import Sessions

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.jobs.worker import Handler
     from reasoningbank.sessions.settlement import Settlement
     from reasoningbank.storage.store import Transaction
 

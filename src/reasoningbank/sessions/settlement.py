@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reasoningbank.context import Context
-    from reasoningbank.jobs.jobs import Handler
+    from reasoningbank.jobs.worker import Handler
     from reasoningbank.search.search import Search
     from reasoningbank.storage.store import Transaction
     from reasoningbank.types.memory import OutcomeReport
