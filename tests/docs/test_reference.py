@@ -127,7 +127,7 @@ def test_the_openapi_description_names_every_route_and_only_what_it_defines() ->
             ids.append(each["operationId"])
             placed = {one["name"] for one in each.get("parameters", ()) if one["in"] == "path"}
             assert placed == set(re.findall(r"\{(\w+)\}", path))
-            assert each["responses"]["default"]["content"]["application/json"]["schema"]["$ref"]
+            assert each["responses"]["default"]["content"]["application/problem+json"]["schema"]["$ref"]
     assert len(ids) == len(set(ids))
     routed = {each.route.place for each in OPERATIONS if each.route is not None}
     assert routed < set(described["paths"])

@@ -247,6 +247,7 @@ def test_a_crash_between_the_two_writes_converges(
         assert beside(store).reconcile().written == 0
 
 
+@promise("vectors:reconcile")
 def test_a_comparison_finds_what_others_have_changed_in_the_index(tmp_path: Path, vectors: str) -> None:
     with closing(opened(tmp_path, vectors)) as store:
         fill(store, memories(30))
@@ -410,6 +411,7 @@ def test_a_deleted_index_is_made_again_by_the_background_work(tmp_path: Path, ve
         assert len(dict(found.stamps(where))) == 4
 
 
+@promise("vectors:down")
 def test_a_network_that_is_cut_holds_no_search_for_long(tmp_path: Path) -> None:
     with proxied(shared_qdrant().port) as proxy:
         url = f"qdrant+http://127.0.0.1:{proxy.port}/cut{next(_numbers)}?timeout=0.4"
@@ -428,6 +430,7 @@ def test_a_network_that_is_cut_holds_no_search_for_long(tmp_path: Path) -> None:
             assert not bank.search("retry the parcel service").warnings
 
 
+@promise("vectors:converges")
 def test_a_restored_bank_is_compared_anew(tmp_path: Path, vectors: str) -> None:
     place_ = SettledStorage(open_storage(f"sqlite:///{tmp_path}/banks", home=tmp_path, vectors=vectors))
     with closing(place_.open(MINE)) as store:
@@ -466,6 +469,12 @@ def test_the_command_reconciles_and_says_what_it_did(tmp_path: Path, monkeypatch
     assert "1 memory, as the bank does: 0 written" in CliRunner().invoke(rbank, command).stdout
 
 
+@promise(
+    "vectors:urls",
+    "The URL of an index of vectors may stand beside or inside the URL of the banks; a wrong one is refused, and its "
+    "key is never shown.",
+    source="issue 15 by REASONINGBANK_VECTORS or ?vectors= in the URL",
+)
 def test_the_urls_of_indexes_are_read_and_shown_without_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
