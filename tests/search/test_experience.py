@@ -25,7 +25,7 @@ MALFORMED = {
     "prefixed": (f"Here is the strategy:\n{POOL}", True),
     "extra keys": (POOL.replace('{"title"', '{"confidence": 1, "title"'), True),
     "truncated": (POOL[:80], False),
-    "list": (f"[{POOL}]", False),
+    "list": (f"[{POOL}]", True),
     "wrong types": ('{"title": 3, "description": [], "content": null}', False),
     "empty": ("", False),
     "prose": ("Look at the pool of connections first.", False),
@@ -130,7 +130,8 @@ def test_h3_what_failed_becomes_a_warning(open_learning_bank: OpenBank) -> None:
 def test_h4_without_a_usable_answer_the_search_succeeds_and_the_trace_waits(
     open_learning_bank: OpenBank, clock: FrozenClock, answer: str | Exception
 ) -> None:
-    bank = open_learning_bank(ScriptedModel([answer, POOL]))
+    asked = 2 if isinstance(answer, str) else 1
+    bank = open_learning_bank(ScriptedModel([*[answer] * asked, POOL]))
     stocked(bank)
     before = bank.memories.count()
     trace = taught(bank)

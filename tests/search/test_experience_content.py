@@ -172,7 +172,7 @@ def test_h15_a_models_span_that_is_not_in_the_text_is_dropped(open_learning_bank
         ' {"kind": "Critique", "text": "The old client is bad"}]}'
     )
     token = "gh" + "p_" + "Ab1" * 12
-    model = ScriptedModel([answer, ModelUnavailable("down"), "[]", answer])
+    model = ScriptedModel([answer, ModelUnavailable("down"), "[]", "[]", answer])
     bank = open_learning_bank(model)
     found = bank.experience.extract_content(NOTES)
     assert found.model == "scripted"

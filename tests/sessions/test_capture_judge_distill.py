@@ -78,7 +78,7 @@ def test_a_transcript_becomes_a_lesson_that_a_new_process_would_find(
     assert memory.provenance["trajectory"] == captured.id
     assert memory.provenance["task"] == TASK
     assert memory.provenance["model"] == "scripted"
-    assert memory.provenance["prompt"].startswith("distil_success@1")
+    assert memory.provenance["prompt"].startswith("distil_success@2")
     assert memory.provenance["steps"] == "0,1"
     (origin,) = bank.memories.origins(memory.id)
     assert (origin.kind, origin.trajectory, origin.steps) == ("distilled", captured.id, (0, 1))
@@ -227,14 +227,14 @@ def test_a_spent_budget_leaves_the_session_waiting_for_tomorrow(
 
 @promise(
     "learning:malformed",
-    "A malformed answer leaves the session waiting; nothing is stored of it.",
+    "A malformed answer is asked for once more; a second one leaves the session waiting, and nothing is stored of it.",
     source="issue malformed answers",
 )
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_answer_leaves_the_session_waiting(
     open_learning_bank: OpenBank, clock: FrozenClock, name: str
 ) -> None:
-    bank = open_learning_bank(ScriptedModel([MALFORMED[name], MALFORMED[name], strategies(FROZEN)]))
+    bank = open_learning_bank(ScriptedModel([*[MALFORMED[name]] * 4, strategies(FROZEN)]))
     kept = bank.sessions.keep(solved("s1"))
     assert bank.jobs.work().postponed == 1
     report = bank.distillation.run(kept.id)

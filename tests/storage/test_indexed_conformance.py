@@ -16,7 +16,7 @@ from reasoningbank.storage.indexed import close_indexes
 from reasoningbank.storage.store import Storage
 from storage.contract import StoreConformance
 from storage.settled import SettledStorage
-from vector_servers import milvus_lite, shared_qdrant
+from vector_servers import clear_shared_qdrant, milvus_lite, shared_qdrant
 
 _numbers = itertools.count()
 
@@ -33,6 +33,7 @@ class Indexed(StoreConformance):
         self.urls: dict[int, tuple[str | None, str]] = {}
         with ExitStack() as stack:
             self.stack = stack
+            stack.callback(clear_shared_qdrant)
             stack.callback(close_indexes)
             yield
 
