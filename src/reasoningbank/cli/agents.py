@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,20 +11,34 @@ from reasoningbank.errors import PolicyError
 if TYPE_CHECKING:
     from reasoningbank.operations.operation import Operation
 
-_PERSONAL = frozenset(
-    {
-        "admin.erase",
-        "memories.revert",
-        "quarantine.release",
-        "quarantine.review",
-        "sessions.delete",
-        "sessions.verdict",
-        "sharing.demote",
-    }
-)
-"""What gives or takes standing, or erases: only a person does it."""
+PERSONAL: Mapping[str, frozenset[str]] = {
+    "database init": frozenset(),
+    "demote": frozenset(),
+    "doctor": frozenset({"repair"}),
+    "edit": frozenset(),
+    "erase": frozenset(),
+    "forget": frozenset(),
+    "migrate": frozenset(),
+    "promote": frozenset(),
+    "release": frozenset(),
+    "restore": frozenset(),
+    "revert": frozenset(),
+    "review": frozenset({"approve", "reject"}),
+    "token create": frozenset(),
+    "token revoke": frozenset(),
+    "undo": frozenset(),
+    "verdict": frozenset(),
+}
+"""What only a person does: to give or take standing, to erase, to replace a bank, to let somebody in.
+
+A command always, or with one of the options that are named. Here and nowhere else: each command, of the table or
+written by hand, passes ``check_personal``.
+"""
 _WORDS = frozenset({"markdown", "vouched", "state"})
-"""The options by which a person vouches for a text, takes one out, or brings back what was edited."""
+"""The options of any command that writes by which a person vouches for a text, takes one out, or brings back what was
+edited."""
+_NEVER = frozenset({""})
+"""Of a command that is nobody's alone: no option has this name."""
 _SOURCE = "agent"
 _AGENTS_OWN: Mapping[str, str] = {"rater": "agent", "reader": "agent", "source": _SOURCE}
 
@@ -36,30 +50,32 @@ def of_an_agent() -> bool:
     return is_agents()
 
 
-def check_personal(name: str) -> None:
+def check_personal(name: str, given: Collection[str] = (), *, reads: bool = False) -> None:
     """Refuse what only a person does, when an agent runs the command.
+
+    Args:
+        name: The command, as in ``rbank NAME``.
+        given: The names of the options that it was given.
+        reads: Whether the command only asks.
 
     Raises:
         PolicyError: When an agent runs it.
     """
+    words = set() if reads else _WORDS & set(given)
+    if name in PERSONAL:
+        words |= PERSONAL[name] & set(given)
+    if not words and PERSONAL.get(name, _NEVER):
+        return
     if of_an_agent():
+        shown = f"rbank {name}{f' --{min(words)}' if words else ''}"
         raise PolicyError(
-            f"{name} is a person's to do, and an agent's client runs this command",
+            f"{shown} is a person's to do, and an agent's client runs this command",
             hint="Run it in a terminal of your own, outside of the client.",
         )
 
 
-def fixed_for_an_agent(operation: Operation, values: Mapping[str, object]) -> dict[str, object]:
-    """Return the fixed arguments of an operation that an agent runs as a command.
-
-    Raises:
-        PolicyError: When only a person does it.
-    """
-    name = operation.command.name if operation.command is not None else operation.method
-    words = sorted(_WORDS & {each for each, given in values.items() if given})
-    asks_only = operation.method == "quarantine.review" and not {"approve", "reject"} & values.keys()
-    if (operation.method in _PERSONAL and not asks_only) or (words and not operation.reads):
-        check_personal(f"rbank {name}{f' --{words[0]}' if words else ''}")
+def fixed_for_an_agent(operation: Operation) -> dict[str, object]:
+    """Return the fixed arguments of an operation that an agent runs as a command."""
     if operation.reads:
         return dict(operation.fixed)
     return {key: _AGENTS_OWN.get(key, value) for key, value in operation.fixed.items()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reasoningbank.cli.agents import as_client, fixed_for_an_agent, of_an_agent
+from reasoningbank.cli.agents import as_client, check_personal, fixed_for_an_agent, of_an_agent
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.cli.reviewer import asks, review
@@ -194,10 +194,11 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         typed = click.core.ParameterSource.COMMANDLINE
         given = {name: each for name, each in options.items() if context.get_parameter_source(name) is typed}
         values = _values(command, offered, given)
+        check_personal(command.name, [name for name, value in values.items() if value], reads=operation.reads)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
         by_agent = of_an_agent()
-        fixed = fixed_for_an_agent(operation, values) if by_agent else operation.fixed
+        fixed = fixed_for_an_agent(operation) if by_agent else operation.fixed
         if command.served and not by_agent and as_of is None and not (operation.reads and call.names_no_bank()):
             answer = served(call, operation, values)
             if answer is not None:
@@ -214,11 +215,11 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
             if as_of is not None:
                 _answer_of_the_past(call, operation, bank, values, as_of)
                 return
-            if described(operation.method).has_progress:
-                with progress(command.name) as bar:
-                    result = run(operation, bank, {**values, "progress": bar.step, **fixed})
-            else:
-                with as_client(bank.session) if by_agent else nullcontext():
+            with as_client(bank.session) if by_agent else nullcontext():
+                if described(operation.method).has_progress:
+                    with progress(command.name) as bar:
+                        result = run(operation, bank, {**values, "progress": bar.step, **fixed})
+                else:
                     result = run(operation, bank, {**values, **fixed})
         _answer(call, operation, result, values)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reasoningbank.cli.agents import check_personal
 from reasoningbank.errors import MissingTenantError, NotFound
 
 if TYPE_CHECKING:
@@ -181,6 +182,15 @@ class Call:
         return [each.project for each in storage.scopes(scope.tenant) if each.level == "project"]
 
 
+def _full_name() -> str:
+    """Return the command that runs, of one word or of two, without the name of the program."""
+    words, context = [], click.get_current_context()
+    while context.parent is not None:
+        words.append(context.info_name or "")
+        context = context.parent
+    return " ".join(reversed(words))
+
+
 def command(
     name: str, summary: str, *params: click.Parameter, own_project: bool = False
 ) -> Callable[[Callable[..., None]], click.Command]:
@@ -195,6 +205,7 @@ def command(
 
     def decorate(function: Callable[..., None]) -> click.Command:
         def run(**options: Any) -> None:
+            check_personal(_full_name(), [key for key, value in options.items() if value])
             function(Call.of(click.get_current_context(), options, own_project=own_project), **options)
 
         shared = shared_options(project=not own_project)

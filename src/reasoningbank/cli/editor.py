@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from reasoningbank.cli.agents import check_personal
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import print_json, print_note, print_text
@@ -22,7 +21,6 @@ def edit(call: Call, *, memory_id: str) -> None:
     from reasoningbank.operations.json import to_json
     from reasoningbank.operations.text import memory_text
 
-    check_personal("rbank edit")
     with call.open_bank(makes=False) as bank:
         memory = bank.get(memory_id)
         edited = click.edit(written_memory(memory), extension=".md")

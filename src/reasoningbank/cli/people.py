@@ -7,7 +7,6 @@ from typing import Literal
 
 import click
 
-from reasoningbank.cli.agents import check_personal
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.output import Seconds, approved, print_json, print_note, print_text, text_or_stdin
@@ -55,8 +54,6 @@ def promote(
     """
     from reasoningbank.operations.sharing_text import candidate_text, promotion_text
     from reasoningbank.settings import local_tenant
-
-    check_personal("rbank promote")
 
     with call.open_bank(makes=not call.names_no_bank()) as bank:
         written = title is not None and content is not None
