@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -78,6 +79,9 @@ def test_a_shared_directory_is_read_and_written_without_following_links(
     partial = Path(f"{file}.partial")
     partial.symlink_to(tmp_path / "precious")
     (tmp_path / "precious").write_text("precious")
+    with pytest.raises(StoreUnavailable, match="symbolic link"):
+        bank.sharing.export(shared)
+    Path(file).unlink()
     bank.sharing.export(shared)
     assert (tmp_path / "precious").read_text() == "precious"
     assert not Path(file).is_symlink()
@@ -145,3 +149,34 @@ def test_a_pipe_is_no_configuration(words: tuple[str, ...], tmp_path: Path) -> N
     assert "Traceback" not in done.stderr
     assert (done.returncode == 0) == (words[0] == "status")
     assert words[0] == "status" or ".mcp.json: it is not a regular file" in done.stderr
+
+
+@promise(
+    "hardness:special-targets",
+    "An export never replaces a pipe, a socket, a link or a directory: it says what is there, and leaves it.",
+    source="issue 13",
+)
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link", "directory"])
+def test_no_export_replaces_what_is_not_a_file(kind: str, open_bank: Callable[..., Bank], tmp_path: Path) -> None:
+    bank = open_bank()
+    bank.record(title="Close before a move", content="Close the shop, then copy.", outcome="success")
+    place, folder = tmp_path / "export.jsonl", tmp_path / "shared"
+    (shared,) = (Path(name) for name in bank.sharing.export(folder).files)
+    shared.unlink()
+    for special in (place, shared):
+        if kind == "pipe":
+            os.mkfifo(special)
+        elif kind == "socket":
+            os.mknod(special, stat.S_IFSOCK | 0o600)
+        elif kind == "link":
+            special.symlink_to(tmp_path / "missing")
+        else:
+            special.mkdir()
+    before = [special.lstat() for special in (place, shared)]
+    with pytest.raises(StoreUnavailable, match="cannot be written: it is"):
+        bank.admin.export(place)
+    with pytest.raises(StoreUnavailable, match="cannot be written: it is"):
+        bank.sharing.export(folder)
+    after = [special.lstat() for special in (place, shared)]
+    assert [(each.st_ino, each.st_mode) for each in after] == [(each.st_ino, each.st_mode) for each in before]
+    assert not (tmp_path / "missing").exists()

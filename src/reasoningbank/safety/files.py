@@ -105,8 +105,9 @@ def write_whole(path: Path) -> Iterator[TextIO]:
 
     Raises:
         InvalidInput: When a database, or a file that belongs to one, is there.
-        StoreUnavailable: When it cannot be written.
+        StoreUnavailable: When it cannot be written, or what is there is no regular file.
     """
+    refuse_special(path)
     if _is_database(path):
         raise InvalidInput(f"{path} is a database, which would be lost", hint="Name another file.")
     partial = path.with_name(f"{path.name}.partial")
@@ -121,6 +122,30 @@ def write_whole(path: Path) -> Iterator[TextIO]:
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse a place where something else than a regular file is: a pipe, a socket, a device, a link or a directory.
+
+    A file that is put in its place would take it from whoever uses it.
+
+    Raises:
+        StoreUnavailable: When such a thing is there, or the place cannot be looked at.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not usable"
+        raise StoreUnavailable(f"{str(path)[:200]} cannot be written: {reason}", hint="Name another file.") from error
+    if stat.S_ISLNK(mode):
+        raise StoreUnavailable(f"{path} cannot be written: it is a symbolic link", hint="Name the file itself.")
+    if not stat.S_ISREG(mode):
+        raise StoreUnavailable(
+            f"{path} cannot be written: it is not a regular file",
+            hint="Name a file, not a directory, a pipe or a device.",
+        )
 
 
 def append_line(path: Path, line: str, *, most: int) -> None:

@@ -40,7 +40,7 @@ from reasoningbank.memories.admission import (
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.memories.transfer import most_positive, note_import
 from reasoningbank.safety.arguments import brought_line
-from reasoningbank.safety.files import read_text, write_whole
+from reasoningbank.safety.files import read_text, refuse_special, write_whole
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
@@ -181,8 +181,7 @@ def _rolled_up(store: Store, aggregate: SignalAggregate) -> dict[str, SharedJson
 
 def _have_git_unite(path: Path) -> None:
     """Let git keep the lines of both sides; other lines of the file stay."""
-    if path.is_symlink():
-        raise StoreUnavailable(f"{path} is a symbolic link", hint="Put a file in its place.")
+    refuse_special(path)
     known = path.read_text(encoding="utf-8") if path.is_file() else ""
     if _UNION not in known.splitlines():
         end = "" if not known or known.endswith("\n") else "\n"
