@@ -26,7 +26,7 @@ from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, R
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import ErasedSessions, Indexed
+from reasoningbank.types.records import ErasedSessions, Indexed, RecallLog
 from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ class Admin:
         recallable = store.memories.count(Filter())
         proven = store.memories.count(Filter(min_confidence=MIN_CONFIDENCE))
         weights = store.evidence.weights()
-        served = [log for log in store.deliveries.recalls(limit=100) if log.entries]
+        logged = store.deliveries.recalls(limit=100)
+        served = [log for log in logged if log.entries]
         return Stats(
             tenant=self._context.scope.tenant,
             project=self._context.scope.project,
@@ -164,10 +165,17 @@ class Admin:
             weights={name: weights.weight_for(name) for name in SIGNAL_TYPES},
             recalls=len(served),
             mean_recall_tokens=sum(log.tokens for log in served) / len(served) if served else 0.0,
-            last_confidence=self._context.last_confidence,
+            last_confidence=self._last_confidence(store, logged),
             embedder=self._context.embedder.name,
             model_id=store.model_id or "",
         )
+
+    def _last_confidence(self, store: Store, logged: Sequence[RecallLog]) -> float:
+        """Return the confidence of the first memory of the last search, or of the last one that was logged before."""
+        if self._context.last_confidence is not None:
+            return self._context.last_confidence
+        first = next((each for log in logged[:1] for each in log.entries if not each.unproven), None)
+        return 0.0 if first is None else store.memories.many([first.memory_id])[first.memory_id].confidence
 
     def metrics(self) -> Metrics:
         """Return the success criteria SC-001 to SC-006 of this project, each with its sample and its interval.

@@ -54,7 +54,7 @@ class Context:
         storage: Where the banks of all scopes live.
         damage: Why the bank cannot be read; None when it can.
         unremembered: Why team and org could not be noted in the bank; empty when they were.
-        last_confidence: The confidence of the first memory of the last search.
+        last_confidence: The confidence of the first memory of the last search; None before the first.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Context:
         self.storage = storage
         self.damage: StoreCorrupt | None = None
         self.unremembered = ""
-        self.last_confidence = 0.0
+        self.last_confidence: float | None = None
         self._lock = threading.Lock()
         self._neighbours: dict[Scope, Store] = {}
         self._closed = False

@@ -391,6 +391,20 @@ def test_only_what_was_delivered_is_counted_and_no_delivery_is_evidence(local_ba
 
 
 @promise(
+    "search:last-confidence",
+    "The counts name the confidence of what was found last, also in a process that has searched nothing itself.",
+    source="seed 004 Stats",
+)
+def test_the_last_confidence_outlives_the_process_that_searched(open_bank: Callable[..., Bank]) -> None:
+    with open_bank() as bank:
+        fill(bank)
+        assert bank.admin.stats().last_confidence == 0.0
+        found = bank.search("HTTP requests fail with a timeout", limit=1, session="s1")
+    with open_bank() as later:
+        assert later.admin.stats().last_confidence == found.memories[0].confidence > 0.0
+
+
+@promise(
     "search:model", "Another embedder than the bank's is refused with a hint, never mixed in.", source="DESIGN D11"
 )
 def test_another_embedder_is_refused_with_a_hint(local_bank: Bank, open_local_bank: Callable[..., Bank]) -> None:

@@ -404,7 +404,8 @@ class Stats:
         unproven: Recallable memories below it.
         weights: Normalised weights of explicit, usage and outcome signals.
         recalls: Searches among the latest hundred that delivered something, and the mean tokens they cost.
-        last_confidence: Confidence of the first hit of this bank object's last search; 0 before (seed 004 ``Stats``).
+        last_confidence: Confidence of the first memory of this bank object's last search; before one, of the last
+            search that the bank has logged; 0 when it had no memory at the threshold (seed 004 ``Stats``).
         embedder: The embedder in use.
         model_id: The vector space of the stored vectors; empty for an empty bank.
     """
