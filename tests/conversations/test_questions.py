@@ -99,7 +99,10 @@ def test_the_delivery_of_lessons_counts_and_preferences_stand_in_the_text(shop: 
     shop.preferences.add("report_style", "Tables, no pie charts.", user="dana")
     answer = shop.questions.ask(QUESTION, user="dana", session="s1")
     assert answer.graph is not None
-    assert "no pie charts" in answer.graph.context.text
+    text = answer.graph.context.text
+    assert answer.lessons
+    told = min(text.index(one) for one in ("Path 1:", answer.lessons[0].lesson.memory.content.split()[0]))
+    assert 0 <= text.index("no pie charts") < told
     assert shop.admin.stats().recalls == 1
     other = shop.questions.ask(QUESTION, user="kim", session="s1")
     assert other.graph is not None

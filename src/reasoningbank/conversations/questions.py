@@ -98,12 +98,15 @@ def answer_graph(
 def with_lessons(
     answer: GraphAnswer, lessons: Sequence[LessonHit], *, budget: int | None, preferences: Sequence[Preference]
 ) -> GraphAnswer:
-    """Return the answer with its text: lessons, then preferences, paths and their attributes, all within the budget."""
+    """Return the answer with its text, all within the budget: lessons, then paths and their attributes.
+
+    Where preferences hold, they stand first: the lessons then follow the block that they begin.
+    """
     most = BUDGET if budget is None else budget
     block = lessons_text(lessons, budget=most // LESSONS_SHARE)
     cost = count_tokens(block) if block else 0
     context = to_llm_context(answer.walk, budget=most - cost, preferences=preferences)
-    text = block + context.text
+    text = context.text + block if context.preferences else block + context.text
     while block and count_tokens(text) > most:
         block = ""
         text = context.text
