@@ -431,6 +431,7 @@ class Admin:
             held=held,
             pages=found.pages,
             damaged_pages=found.damaged_pages,
+            cut=found.cut,
             problems=problems,
         )
 

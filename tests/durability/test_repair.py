@@ -80,6 +80,8 @@ def test_a_repair_saves_every_whole_row(intact: Path, tmp_path: Path, torture: b
         check_saved(saved, before, places, changed, {row[0] for row in same})
         if saved["memories"] < before["memories"] and damage is not cut:
             assert report.missing or report.damaged_pages
+        if damage is cut:
+            assert report.cut, "a file that ends too early is said to be whole"
         lost += len(before["memories"] - saved["memories"])
         store = SqliteStorage(target).open(SCOPE)
         assert store.memories.count(EVERYTHING) == len(saved["memories"])

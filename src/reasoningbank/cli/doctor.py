@@ -63,7 +63,7 @@ def doctor(call: Call, *, ask_model: bool, repair: bool) -> None:
 
 
 def _repair(call: Call) -> None:
-    """Print what could be saved, and what is missing; exit status 1 when something is."""
+    """Print what could be saved, and what is missing; exit status 1 when something is, or may be."""
     from reasoningbank.operations.json import to_json
 
     with call.open_bank(reads=True, makes=False) as bank:
@@ -76,7 +76,7 @@ def _repair(call: Call) -> None:
         print_json({"repair": None if done is None else to_json(done)})
     else:
         print_text("Everything is in order; there is nothing to repair." if done is None else repair_text(done))
-    if done is not None and (done.missing or done.held or done.problems):
+    if done is not None and (done.missing or done.cut or done.held or done.problems):
         sys.exit(1)
 
 

@@ -36,6 +36,11 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "erasures": ("time of a deletion", "times of deletions"),
 }
 
+_CUT = (
+    "Part of the file is gone: rows may be missing that cannot be counted. Compare with a backup before you put "
+    "the saved rows in place."
+)
+
 
 def repair_text(done: Repair) -> str:
     """Return what was saved and what is missing, line by line."""
@@ -44,6 +49,8 @@ def repair_text(done: Repair) -> str:
         "Saved: " + (_listed(done.recovered) or "nothing") + ".",
         f"Missing, at least: {_listed(done.missing)}." if done.missing else "No row is known to be missing.",
     ]
+    if done.cut:
+        lines[-1] = (f"{lines[-1]} " if done.missing else "") + _CUT
     if done.held:
         lines.append(
             f"Evidence of {counted(done.held, 'memory', 'memories')} is lost in part; the confidence stays as it was."

@@ -103,6 +103,19 @@ class DamagedPages:
         """How many pages are not what was written last, or cannot be told to be."""
         return self.count - len(self._proven - self._outdated)
 
+    @property
+    def cut(self) -> bool:
+        """Whether the file's first page is not whole, or the file has fewer pages than that page says.
+
+        The first page names the tables and the pages at which they begin. Without it, or without the pages at the end,
+        nothing tells how many rows there were.
+        """
+        first = self._image(1)
+        if first is None or not first.startswith(MAGIC) or 1 not in self._proven:
+            return True
+        stated = int.from_bytes(first[28:32]) if first[24:28] == first[92:96] else 0
+        return any(self._image(number) is None for number in range(1, stated + 1))
+
     def leaves(self) -> Iterator[Leaf]:
         """Read every page that is one of a table or an index; other pages belong to long rows or are unused."""
         for number in range(1, self.count + 1):

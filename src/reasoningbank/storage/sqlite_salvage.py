@@ -195,6 +195,7 @@ def salvage(scope: Scope, source: Path, target: Path, *, change: int) -> Salvage
         missing={name: taken[name].lost for name in SALVAGED if name != "meta" and taken[name].lost},
         pages=pages.count,
         damaged_pages=pages.unproven,
+        cut=pages.cut,
     )
 
 

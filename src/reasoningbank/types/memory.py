@@ -457,6 +457,7 @@ class Repair:
         held: Memories whose evidence was lost in part; their confidence stays, as a sum.
         pages: How many pages the damaged file has.
         damaged_pages: How many of them do not hold what was written to them.
+        cut: Part of the file is gone, so that rows may be missing that nothing is left of to count them by.
         problems: One sentence per defect of the new file.
     """
 
@@ -466,6 +467,7 @@ class Repair:
     held: int
     pages: int
     damaged_pages: int
+    cut: bool
     problems: tuple[str, ...]
 
 

@@ -390,12 +390,14 @@ class Salvage:
         missing: Rows that are known to have been there and are not whole, by table; at least so many.
         pages: How many pages the damaged file has.
         damaged_pages: How many of them do not hold what was written to them.
+        cut: Part of the file is gone, so that rows may be missing that nothing is left of to count them by.
     """
 
     recovered: Mapping[str, int]
     missing: Mapping[str, int]
     pages: int
     damaged_pages: int
+    cut: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
