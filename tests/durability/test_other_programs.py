@@ -7,8 +7,11 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from promises import promise
 from reasoningbank.bank import Bank
+from reasoningbank.errors import StoreCorrupt
 from reasoningbank.storage.sqlite_file import SqliteStorage
 
 
@@ -59,3 +62,25 @@ def test_listing_all_banks_first_does_not_hide_what_another_program_left(
     named = SqliteStorage(home / "banks").scopes(bank.scope.tenant)
     assert "shop" in {scope.project for scope in named}
     assert open_local_bank(project="shop").memories.count() == 40
+
+
+@promise(
+    "durability:other-schema",
+    "Where another program has changed the pages of a bank, the message names the repair, which saves every row.",
+    source="issue 13",
+)
+@pytest.mark.parametrize("statement", ["ANALYZE", "CREATE INDEX other ON memories (id)"])
+def test_what_another_program_changed_is_repaired_whole(
+    statement: str, open_local_bank: Callable[..., Bank], home: Path
+) -> None:
+    bank = open_local_bank(project="shop")
+    for number in range(40):
+        bank.record(title=f"Lesson {number}", content=f"Retry call {number} twice.", outcome="success")
+    bank.close()
+    _open_elsewhere(home, statement)
+    with pytest.raises(StoreCorrupt) as raised:
+        open_local_bank(project="shop").memories.list(limit=100)
+    assert "rbank doctor --repair" in raised.value.hint
+    done = open_local_bank(project="shop").admin.repair()
+    assert done.recovered["memories"] == 40
+    assert not done.missing.get("memories")

@@ -464,9 +464,15 @@ def failure(path: Path, error: Exception, connection: apsw.Connection | None = N
     return _engine_failure(path, error, connection)
 
 
+_DAMAGED = (
+    "Keep the file. `rbank doctor --repair` saves every whole row of it; `rbank restore` puts the newest backup in its "
+    "place."
+)
+
+
 def _engine_failure(path: Path, error: apsw.Error, connection: apsw.Connection | None) -> BankError:
     if isinstance(error, _CORRUPT) or getattr(error, "extendedresult", 0) in _UNREADABLE:
-        return StoreCorrupt(f"{path.name} does not hold what was written to it: {error}")
+        return StoreCorrupt(f"{path.name} does not hold what was written to it: {error}", hint=_DAMAGED)
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _out_of_space(connection)):
         return StoreFull(f"no space is left to write {path}; what was acknowledged is safe")
     if isinstance(error, _BUSY):
