@@ -84,3 +84,4 @@ def test_what_another_program_changed_is_repaired_whole(
     done = open_local_bank(project="shop").admin.repair()
     assert done.recovered["memories"] == 40
     assert not done.missing.get("memories")
+    assert not done.cut

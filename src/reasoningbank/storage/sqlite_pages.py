@@ -105,13 +105,13 @@ class DamagedPages:
 
     @property
     def cut(self) -> bool:
-        """Whether the file's first page is not whole, or the file has fewer pages than that page says.
+        """Whether the file's first page cannot be read, or the file has fewer pages than that page says.
 
         The first page names the tables and the pages at which they begin. Without it, or without the pages at the end,
         nothing tells how many rows there were.
         """
         first = self._image(1)
-        if first is None or not first.startswith(MAGIC) or 1 not in self._proven:
+        if first is None or not first.startswith(MAGIC) or self._leaf(1, first) is None:
             return True
         stated = int.from_bytes(first[28:32]) if first[24:28] == first[92:96] else 0
         return any(self._image(number) is None for number in range(1, stated + 1))
