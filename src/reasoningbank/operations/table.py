@@ -215,7 +215,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         method="+delete_memory",
-        summary="Erase a memory, its evidence and its earlier versions.",
+        summary="Delete a memory: a person erases it, an agent archives it for thirty days.",
         admin=True,
         command=Command(
             name="delete",
