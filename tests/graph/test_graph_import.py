@@ -289,6 +289,8 @@ def test_a_match_that_nothing_meets_is_named(bank: Bank, tmp_path: Path) -> None
         ("g.cypher", "\nUNWIND [1] AS x RETURN x;", InvalidInput, "line 2"),
         ("g.cypher", "MERGE (n:Event {id: 'a' text: 't'});", InvalidInput, "expected ','"),
         ("g.cypher", "MERGE (n:Event {id: 'a', text: §});", InvalidInput, "not a part of"),
+        ("g.cypher", f"MERGE (n:Event {{id: {'[' * 3_000}", InvalidInput, "more than 50 deep"),
+        ("g.cypher", f"MERGE (n:Event {{id: {'{a: ' * 3_000}", InvalidInput, "more than 50 deep"),
     ],
 )
 def test_an_unusable_record_is_named_and_nothing_is_stored(

@@ -77,6 +77,8 @@ CypherValue = str | int | float | bool | None | list["CypherValue"] | dict[str, 
 
 _TIMES = frozenset({"datetime", "date", "localdatetime", "time", "localtime", "tostring"})
 _WORDS: dict[str, CypherValue] = {"true": True, "false": False, "null": None}
+_DEEPEST = 50
+"""So many lists and maps may lie in each other: each takes a call of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class Words:
     def __init__(self, text: str) -> None:
         self._tokens = list(tokens(text))
         self._next = 0
+        self._depth = 0
 
     @property
     def next(self) -> Token:
@@ -156,25 +159,40 @@ class Words:
             self.take()
 
     def value(self) -> CypherValue:
-        """Return a text, number, truth value, null, list, map, or a time made of a text."""
+        """Return a text, number, truth value, null, list, map, or a time made of a text.
+
+        Raises:
+            InvalidInput: When there is none, or it lies in too many lists and maps.
+        """
         token = self.next
         if token.kind == "quoted":
             return self.take().text
         if token.kind == "number":
             number = self.take().text
             return float(number) if set(number) & set(".eE") else int(number)
-        if self.has("["):
+        if self.sees({"[", "{"}):
+            return self._nested()
+        if token.kind == "name":
+            return self._word()
+        raise self.error("expected a value")
+
+    def _nested(self) -> CypherValue:
+        """Return a list or a map."""
+        if self._depth == _DEEPEST:
+            raise self.error(f"lists and maps lie in each other more than {_DEEPEST} deep")
+        self._depth += 1
+        if self.sees({"{"}):
+            found: CypherValue = dict(self.properties())
+        else:
+            self.need("[")
             listed: list[CypherValue] = []
             while not self.has("]"):
                 listed.append(self.value())
                 if not self.sees({"]"}):
                     self.need(",")
-            return listed
-        if self.sees({"{"}):
-            return dict(self.properties())
-        if token.kind == "name":
-            return self._word()
-        raise self.error("expected a value")
+            found = listed
+        self._depth -= 1
+        return found
 
     def properties(self) -> dict[str, CypherValue]:
         """Return a map in braces."""
