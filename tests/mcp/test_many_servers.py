@@ -52,7 +52,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 )
 def test_a_token_is_made_listed_and_revoked_while_the_server_runs(alone: HttpServer) -> None:
     token, token_id = token_of(alone.home, "laptop", "--scope", "read")
-    assert alone.status("/memories/search?q=kiwi", token) == 200
+    assert alone.status("/api/v1/memories/search?q=kiwi", token) == 200
     file = alone.home / TENANTS_FILE
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert token not in file.read_text()
@@ -64,7 +64,7 @@ def test_a_token_is_made_listed_and_revoked_while_the_server_runs(alone: HttpSer
         "laptop",
     )
     assert rbank(alone.home, "token", "revoke", token_id) == {"revoked": token_id}
-    assert alone.status("/memories/search?q=kiwi", token) == 401
+    assert alone.status("/api/v1/memories/search?q=kiwi", token) == 401
     assert rbank(alone.home, "token", "revoke", token_id, status=3)["error"] == "not_found"
     assert rbank(alone.home, "token", "create", "--scope", "all", status=2)["error"] == "invalid_input"
 
@@ -78,13 +78,16 @@ def test_a_token_is_made_listed_and_revoked_while_the_server_runs(alone: HttpSer
 def test_scopes_hold_on_every_entrance(alone: HttpServer) -> None:
     tokens: dict[str, str] = {scope: token_of(alone.home, "--scope", scope)[0] for scope in ACCESSES}
     for scope, statuses in {"read": (403, 403), "write": (201, 403), "admin": (201, 200)}.items():
-        written = alone.call("POST", "/memories", tokens[scope], lesson(ACCESSES.index(scope)))
+        written = alone.call("POST", "/api/v1/memories", tokens[scope], lesson(ACCESSES.index(scope)))
         assert written.status_code == statuses[0], written.text
-        made = alone.call("POST", "/memories", tokens["admin"], lesson(10 + ACCESSES.index(scope))).json()
-        assert alone.status(f"/memories/{made['id']}", tokens[scope]) == 200
-        gone = alone.call("DELETE", f"/memories/{made['id']}", tokens[scope])
+        made = alone.call("POST", "/api/v1/memories", tokens["admin"], lesson(10 + ACCESSES.index(scope))).json()
+        assert alone.status(f"/api/v1/memories/{made['id']}", tokens[scope]) == 200
+        gone = alone.call("DELETE", f"/api/v1/memories/{made['id']}", tokens[scope])
         assert gone.status_code == statuses[1], gone.text
-        for path, body in (("/sessions/erase", {"session": "none"}), ("/quarantines", {"reason": "x", "session": "y"})):
+        for path, body in (
+            ("/api/v1/sessions/erase", {"session": "none"}),
+            ("/api/v1/quarantines", {"reason": "x", "session": "y"}),
+        ):
             answer = alone.call("POST", path, tokens[scope], body)
             assert (answer.status_code == 403) is (scope != "admin"), answer.text
         assert (
@@ -93,7 +96,7 @@ def test_scopes_hold_on_every_entrance(alone: HttpServer) -> None:
         )
         said = alone.tool(tokens[scope], "memory_record", lesson(20 + ACCESSES.index(scope)))
         assert said["isError"] is (scope == "read"), said
-        made = alone.call("POST", "/memories", tokens["admin"], lesson(30 + ACCESSES.index(scope))).json()
+        made = alone.call("POST", "/api/v1/memories", tokens["admin"], lesson(30 + ACCESSES.index(scope))).json()
         said = alone.tool(tokens[scope], "memory_delete", {"memory_id": made["id"]})
         assert said["isError"] is (scope != "admin"), said
         assert scope == "admin" or said["structuredContent"]["error"] == "access_denied"
@@ -162,7 +165,7 @@ def test_a_tenant_beyond_its_allowance_hears_when_to_come_again(tmp_path: Path) 
         entries = json.loads((server.home / TENANTS_FILE).read_text())
         foreign = {"tenant": "globex", "token": "the-token-of-globex-industries"}
         (server.home / TENANTS_FILE).write_text(json.dumps([*entries, foreign]))
-        answers = [server.call("GET", "/memories", (token, other)[number % 2]) for number in range(8)]
+        answers = [server.call("GET", "/api/v1/memories", (token, other)[number % 2]) for number in range(8)]
         assert [answer.status_code for answer in answers[:5]] == [200] * 5
         assert {answer.status_code for answer in answers[5:]} == {429}
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
@@ -175,11 +178,12 @@ def test_a_tenant_beyond_its_allowance_hears_when_to_come_again(tmp_path: Path) 
         ):
             pass
         assert caught.value.response.status_code == 429
-        assert server.call("GET", "/memories", foreign["token"]).status_code == 200
-        big = server.call("POST", "/memories", foreign["token"], lesson() | {"content": "x" * 900_000})
+        assert server.call("GET", "/api/v1/memories", foreign["token"]).status_code == 200
+        big = server.call("POST", "/api/v1/memories", foreign["token"], lesson() | {"content": "x" * 900_000})
         assert big.status_code == 400
         assert (
-            server.call("POST", "/memories", foreign["token"], lesson() | {"content": "x" * 900_000}).status_code == 429
+            server.call("POST", "/api/v1/memories", foreign["token"], lesson() | {"content": "x" * 900_000}).status_code
+            == 429
         )
 
 
@@ -194,12 +198,12 @@ def test_a_server_told_to_end_answers_what_it_has_begun(tmp_path: Path) -> None:
     cut: list[str] = []
     with http_server(tmp_path / "home") as server:
         token = (server.home / "http-token").read_text().strip()
-        server.call("POST", "/memories", token, lesson(-1))
+        server.call("POST", "/api/v1/memories", token, lesson(-1))
 
         def work(worker: int) -> None:
             for number in range(10_000):
                 try:
-                    answer = server.call("POST", "/memories", token, lesson(worker * 10_000 + number))
+                    answer = server.call("POST", "/api/v1/memories", token, lesson(worker * 10_000 + number))
                 except (httpx2.ConnectError, httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError) as error:
                     if not isinstance(error, httpx2.ConnectError):
                         cut.append(repr(error))
@@ -246,7 +250,7 @@ def test_what_one_server_has_changed_is_so_for_the_other(pair: tuple[HttpServer,
     assert not (one.home / TENANTS_FILE).exists()
 
     def found(server: HttpServer, query: str) -> list[str]:
-        answer = server.call("GET", f"/memories/search?q={query}", token)
+        answer = server.call("GET", f"/api/v1/memories/search?q={query}", token)
         assert answer.status_code == 200, answer.text
         return [hit["content"] for hit in answer.json()["memories"]]
 
@@ -260,13 +264,13 @@ def test_what_one_server_has_changed_is_so_for_the_other(pair: tuple[HttpServer,
         assert not made["isError"], made
         assert any(word in text for text in found(reader, f"peel+the+{word}"))
         changed = reader.call(
-            "PATCH", f"/memories/{made['structuredContent']['id']}", token, {"content": f"Boil a {word} first."}
+            "PATCH", f"/api/v1/memories/{made['structuredContent']['id']}", token, {"content": f"Boil a {word} first."}
         )
         assert changed.status_code == 200, changed.text
         assert f"Boil a {word} first." in found(writer, f"peel+the+{word}")
-        assert reader.call("DELETE", f"/memories/{changed.json()['id']}", token).status_code == 200
+        assert reader.call("DELETE", f"/api/v1/memories/{changed.json()['id']}", token).status_code == 200
         assert f"Boil a {word} first." not in found(writer, f"peel+the+{word}")
-        assert writer.call("GET", f"/memories/{changed.json()['id']}", token).json()["state"] == "archived"
+        assert writer.call("GET", f"/api/v1/memories/{changed.json()['id']}", token).json()["state"] == "archived"
 
 
 @promise("servers:one-postgresql")
@@ -274,12 +278,14 @@ def test_a_revoked_token_of_the_database_is_refused_by_every_server(pair: tuple[
     one, two, url = pair
     token, token_id = token_of(two.home, url=url)
     other, _ = token_of(one.home, url=url)
-    assert one.status("/memories", token) == two.status("/memories", token) == 200
+    assert one.status("/api/v1/memories", token) == two.status("/api/v1/memories", token) == 200
     rbank(one.home, "token", "revoke", token_id, url=url)
-    wait_until(lambda: one.status("/memories", token) == two.status("/memories", token) == 401, FRESH_SECONDS + 3)
+    wait_until(
+        lambda: one.status("/api/v1/memories", token) == two.status("/api/v1/memories", token) == 401, FRESH_SECONDS + 3
+    )
     forged = token[:30] + ("A" if token[30] != "A" else "B") + token[31:]
-    assert one.status("/memories", forged) == 401
-    assert one.status("/memories", other) == 200
+    assert one.status("/api/v1/memories", forged) == 401
+    assert one.status("/api/v1/memories", other) == 200
     # The tenant that a token claims is where it is looked for: of another tenant it is none.
     rbank(one.home, "--tenant", "globex", "token", "revoke", token_id, url=url, status=3)
 
@@ -301,15 +307,15 @@ def test_a_server_whose_database_is_away_is_not_ready_and_comes_back(tmp_path: P
             foreign = httpx2.get(f"{server.base}/readyz", headers={"Host": "10.1.2.3:8765"})
             assert (foreign.status_code, foreign.json()) == (200, {"status": "ok"})
             assert server.status("/health") == server.status("/healthz") == 200
-            assert server.call("POST", "/memories", token, lesson()).status_code == 201
+            assert server.call("POST", "/api/v1/memories", token, lesson()).status_code == 201
             database.kill()
             wait_until(lambda: server.status("/readyz") == 503)
             assert server.status("/healthz") == 200
-            wait_until(lambda: server.status("/memories", token) == 503)
+            wait_until(lambda: server.status("/api/v1/memories", token) == 503)
             said = httpx2.get(f"{server.base}/readyz").json()
             assert said == {"status": "unavailable", "message": "the banks cannot be used: store_unavailable"}
             database.start()
             wait_until(lambda: server.status("/readyz") == 200)
-            assert len(server.call("GET", "/memories", token).json()["memories"]) == 1
+            assert len(server.call("GET", "/api/v1/memories", token).json()["memories"]) == 1
     finally:
         database.stop()
