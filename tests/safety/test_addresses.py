@@ -26,7 +26,7 @@ from reasoningbank.safety.injection import find_address
         ("0313.0000.0161.0012/x", "plain"),
         ("http://[2001:db8:7::5]/i", "plain"),
         ("2001:db8:7::5", "plain"),
-        ("https://pypi.org.cdn-7.example/simple", "plain"),
+        ("https://github.com.cdn-7.example/simple", "plain"),
         ("https://github.com@cdn-7.example/a", "outside"),
         ("https://astral.sh@cdn-7.example/uv/install.sh", "outside"),
         ("https://astral.sh/uv/../x", "outside"),

@@ -3,7 +3,7 @@
 A place is private (nobody outside answers there), known (its owner alone writes there, or every developer opens it
 anyway), reserved (for examples), an installer as its vendor documents it, or outside: anybody may have put there what
 it serves, and reads what it is sent. Plain is a place outside that is a number, is reached without encryption, or has
-another name's ending in the middle, as in ``pypi.org.evil.example``.
+another name's ending in the middle, as in ``github.com.evil.example``.
 
 Numbers are read as the resolver of a C library reads them: decimal, octal and hexadecimal, with one to four parts. The
 lists are in ``places.toml``. A list of public suffixes is not needed: a host is compared with names that are listed
