@@ -254,8 +254,8 @@ def _next(
     if len(waiting) > unknown and not model["name"]:
         known = counted(len(waiting) - unknown, "session waits", "sessions wait")
         said.append(
-            f"{known} for a model to make more of them than recipes: ask the agent to call memory_distill, or name "
-            "one with rbank install CLIENT --distill client."
+            f"{known} for a model; without one, recipes are all that is learned. Ask the agent to call memory_distill, "
+            "or name a model with rbank install CLIENT --distill client."
         )
     if waiting and model["name"]:
         said.append(_what_waits(len(waiting), model))
