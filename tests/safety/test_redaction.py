@@ -412,12 +412,12 @@ def test_time_is_proportional_to_the_length_of_hostile_text(piece: str) -> None:
 
     def seconds(length: int) -> float:
         text = (piece * (length // len(piece) + 1))[:length]
-        started = time.process_time()
+        started = time.thread_time()
         redact(text)
-        return time.process_time() - started
+        return time.thread_time() - started
 
     small = min(seconds(4_000) for _ in range(2))
-    assert seconds(32_000) < 8 * 4 * max(small, 0.002)
+    assert min(seconds(32_000) for _ in range(3)) < 8 * 4 * max(small, 0.002)
 
 
 @promise("hygiene:any-text")
