@@ -39,9 +39,9 @@ class Received:
 
 
 def lessons(path: Path = FILE) -> list[tuple[str, bool]]:
-    """Every lesson with whether it is kept apart."""
+    """Every lesson with whether it is kept apart, as one half is and whatever was written later."""
     halves: Mapping[str, Sequence[str]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return [(text, half == "apart") for half, texts in halves.items() for text in texts]
+    return [(text, half != "looked_at") for half, texts in halves.items() for text in texts]
 
 
 def titled(text: str) -> str:
