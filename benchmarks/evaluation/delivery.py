@@ -27,7 +27,7 @@ from evaluation.learning_estimates import Estimate, share
 from reasoningbank.bank import Bank
 from reasoningbank.embedding import open_embedder
 from reasoningbank.search.briefing import choose, in_order
-from reasoningbank.search.recall import UNPROVEN_POOL, Question, answers, draw, find, offered
+from reasoningbank.search.recall import UNPROVEN_POOL, Question, answers, drawn, find, offered
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
@@ -98,7 +98,7 @@ def as_searched(found: Answered, chance: random.Random) -> Sequence[Hit]:
 
 def always_drawn(found: Answered, chance: random.Random) -> Sequence[Hit]:
     """One drawn with today's weights, also where nothing proven answers: what the draw alone is worth."""
-    return draw(found.pool, 1, chance)
+    return [replace(hit, unproven=True) for hit in drawn(found.pool, chance)[:1]]
 
 
 RULES: tuple[tuple[str, Rule], ...] = (

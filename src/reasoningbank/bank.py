@@ -597,17 +597,16 @@ class Bank:
             store = self._context.store()
             query, found = self._briefings.considered(store, task, outcome)
             hits = [hit for hit in in_order(found.proven, found.drawn) if claims or hit.standing != "claim"]
-            kept = hits if task is None else spread(hits, budget)
+            ordered = hits if task is None else spread(hits, budget)
             seen = None if repeat else self._briefings.seen(store, place)
             brief = choose(
                 partial(self._search.vectors_of, known=found.vectors),
-                [BriefItem(hit=hit, scope=hit.scope) for hit in kept],
+                [BriefItem(hit=hit, scope=hit.scope) for hit in ordered],
                 model_id=self._context.embedder.model_id,
                 budget=budget,
                 limit=most,
                 moment=self._context.clock.now(),
                 shown_before=() if seen is None else seen.shown,
-                over=[hit for hit in hits if hit not in kept],
                 words_first=task is None,
             )
             observation.delivered(len(brief.items))

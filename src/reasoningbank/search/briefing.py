@@ -13,6 +13,7 @@ from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.similarity import cosine_similarity, is_near, shares_words
 from reasoningbank.memories.words import terms
 from reasoningbank.safety.quotation import fitting
+from reasoningbank.search.placement import FIRST, Voice, in_places, voice_of
 from reasoningbank.search.proven import POOL
 from reasoningbank.search.query import checked_question
 from reasoningbank.storage.store import Store, Transaction
@@ -50,10 +51,12 @@ def choose(
     limit: int,
     moment: datetime,
     shown_before: Collection[str] = (),
-    over: Sequence[Hit] = (),
     words_first: bool = False,
 ) -> Brief:
     """Take from the items, best first, what is new, different from what was taken, and fits.
+
+    Of one source at most two claims are among the first five that are shown while others answer. So who has that many
+    gives way before near-duplicates are told apart, and again when what does not fit has made room.
 
     Args:
         vectors_of: The vectors of titles and contents that have one.
@@ -63,27 +66,45 @@ def choose(
         limit: Most items.
         moment: When it is read.
         shown_before: Ids that are not shown again.
-        over: What is not shown because other sources answer too.
         words_first: Compare words before vectors. Then vectors are read, and numpy is imported, only where two items
             share most of their words; where nothing was searched for, neither has been done yet.
     """
-    left_out = [LeftOut(id=hit.id, reason="other sources answer too") for hit in over]
+    left_out: list[LeftOut] = []
     taken: list[BriefItem] = []
+    rivals = [voice_of(item.hit) for item in items]
     vectors = cache(lambda: vectors_of([item.hit for item in items if item.hit.id not in shown_before]))
     terms_of = cache(lambda text: frozenset(terms(text))) if words_first else None
-    for item in items:
-        hit = item.hit
-        left_out += [LeftOut(id=twin, reason=f"same text as {hit.id}") for twin in hit.duplicates]
-        if hit.id in shown_before:
-            left_out.append(LeftOut(id=hit.id, reason="shown before in this session"))
-            continue
-        known = next((one.hit.id for one in taken if _alike(hit, one.hit, vectors, model_id, terms_of)), None)
+
+    def take(item: BriefItem) -> None:
+        known = next((one.hit.id for one in taken if _alike(item.hit, one.hit, vectors, model_id, terms_of)), None)
         if known is None:
             taken.append(item)
         else:
-            left_out.append(LeftOut(id=hit.id, reason=f"near-duplicate of {known}"))
-    left_out += [LeftOut(id=item.hit.id, reason="limit") for item in taken[limit:]]
+            left_out.append(LeftOut(id=item.hit.id, reason=f"near-duplicate of {known}"))
+
+    for item in items:
+        left_out += [LeftOut(id=twin, reason=f"same text as {item.hit.id}") for twin in item.hit.duplicates]
+    fresh = [item for item in items if item.hit.id not in shown_before]
+    left_out += [
+        LeftOut(id=item.hit.id, reason="shown before in this session") for item in items if item.hit.id in shown_before
+    ]
+    waiting: list[BriefItem] = []
+    for item in fresh:
+        if _crowding([*taken, item], rivals) is item:
+            waiting.append(item)
+        else:
+            take(item)
+    if len(taken) < FIRST:
+        left_out += [LeftOut(id=item.hit.id, reason=_OTHERS) for item in waiting]
+    else:
+        for item in waiting:
+            take(item)
     shown, passed, text = fitting(taken[:limit], moment, budget)
+    while (over := _crowding(shown, rivals)) is not None:
+        taken.remove(over)
+        left_out.append(LeftOut(id=over.hit.id, reason=_OTHERS))
+        shown, passed, text = fitting(taken[:limit], moment, budget)
+    left_out += [LeftOut(id=item.hit.id, reason="limit") for item in taken[limit:]]
     left_out += [LeftOut(id=item.hit.id, reason="budget") for item in passed]
     return Brief(
         text=text,
@@ -92,6 +113,18 @@ def choose(
         left_out=tuple(left_out),
         message=_said(len(shown), len(left_out)),
     )
+
+
+def _crowding(shown: Sequence[BriefItem], rivals: Sequence[Voice]) -> BriefItem | None:
+    """Return the first item that its source has too many of among the first places; None when there is none.
+
+    Args:
+        shown: In the order in which they are shown.
+        rivals: Who has an answer, shown or not.
+    """
+    first = shown[:FIRST]
+    kept = in_places([voice_of(item.hit) for item in first], FIRST + 1, whole=False, others=rivals)
+    return next((item for place, item in enumerate(first) if place not in kept), None)
 
 
 def _alike(
@@ -121,6 +154,7 @@ DEFAULT_BUDGET = 500
 """Tokens of a briefing that names no budget."""
 DEFAULT_ITEMS = 10
 """Most memories of a briefing."""
+_OTHERS = "other sources answer too"
 _NOTHING_HERE = "Nothing is shown in this session."
 
 

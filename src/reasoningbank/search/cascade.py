@@ -32,7 +32,7 @@ from reasoningbank.memories.credit import credit_of, fitting, settle, shown
 from reasoningbank.memories.evidence import count_delivery
 from reasoningbank.memories.similarity import least_cosine
 from reasoningbank.memories.standing import project_side, said_in
-from reasoningbank.search.placement import FIRST, placed
+from reasoningbank.search.placement import FIRST, is_crowded, placed, shared
 from reasoningbank.search.proven import proven, rank_key
 from reasoningbank.search.recall import UNPROVEN_POOL, Question, find, offered, revealed, unlike
 from reasoningbank.storage.store import Store
@@ -133,6 +133,9 @@ def cascade(
         known = {memory_id: each for (_, memory_id), each in vectors.items()}
         ordered = placed(ordered, known, embedder.model_id, max(len(ordered), FIRST + 1))
     first = judge.settled(ordered, question.limit, found_keys)
+    if len(searched) > 1 and is_crowded(first):
+        others = judge.settled(ordered, len(ordered), found_keys)
+        first = shared(others, whole=question.limit > FIRST)[: question.limit]
     second = judge.settled(sorted(unlike(pool, first), key=_rank), UNPROVEN_POOL, found_keys)
     drawn = offered(first, second, question.unproven, chance)
     return Found(

@@ -13,13 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, EmptyContent, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.memories.exposure import EXTRACT, decide
 from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, given_reason
 from reasoningbank.safety.text import reveal
+from reasoningbank.search.placement import FIRST, shared
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, MAX_QUERY, UNLOGGED, checked_question, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -79,9 +79,13 @@ def room(mode: SearchMode, limit: int) -> int:
 
 
 def ordered(mode: SearchMode, hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
-    """Return the hits to show, best first; a session that is recovered shows its newest first."""
+    """Return the hits to show, best first; a session that is recovered shows its newest first.
+
+    In that order too the claims of one source leave room for others.
+    """
     if mode == "session_recovery":
-        hits = sorted(hits, key=lambda hit: (hit.memory.created_at, hit.relevance), reverse=True)
+        newest = sorted(hits, key=lambda hit: (hit.memory.created_at, hit.relevance), reverse=True)
+        hits = shared(newest, whole=limit > FIRST)
     return tuple(hits[:limit])
 
 
@@ -187,7 +191,7 @@ def relevant(similar: SimilarTraces) -> tuple[RelevantStrategy, ...]:
     """Return the distinct strategies that similar searches taught, at most three, the same text only once and no noise.
 
     Their order is that of nearness times confidence, so that a strategy that was found helpful stands before one that
-    was not.
+    was not. Of one source's claims there are at most two while others answer.
     """
     nearest: dict[str, float] = {}
     supported: dict[str, int] = {}
@@ -197,30 +201,33 @@ def relevant(similar: SimilarTraces) -> tuple[RelevantStrategy, ...]:
             supported[memory_id] = supported.get(memory_id, 0) + 1
     known = similar.strategies
     noise = {memory_id for memory_id, (_, balance) in known.items() if balance <= -NOISE}
-    shown: dict[bytes, RelevantStrategy] = {}
+    shown: dict[bytes, Hit] = {}
     for memory_id, cosine in nearest.items():
         if memory_id not in known:
             continue
         memory, _ = known[memory_id]
         if memory.state not in {"active", "candidate"} or memory.confidence < LEAST_CONFIDENCE:
             continue
-        safe = reveal(memory)
-        shown.setdefault(
-            memory.fingerprint,
-            RelevantStrategy(
-                id=memory_id,
-                title=safe.title,
-                description=safe.description,
-                content=safe.content,
-                confidence=memory.confidence,
-                similarity=cosine,
-                supported=supported[memory_id],
-                standing=memory.standing,
-                claim=shown_claim(memory.provenance),
-            ),
-        )
-    best = sorted(shown.values(), key=lambda one: -one.similarity * one.confidence)
-    return tuple(islice((one for one in best if one.id not in noise), MOST_STRATEGIES))
+        shown.setdefault(memory.fingerprint, Hit(memory=memory, relevance=cosine, legs={}))
+    best = sorted(shown.values(), key=lambda hit: -hit.relevance * hit.confidence)
+    kept = shared([hit for hit in best if hit.id not in noise], MOST_STRATEGIES, whole=False)[:MOST_STRATEGIES]
+    return tuple(_strategy(hit, supported[hit.id]) for hit in kept)
+
+
+def _strategy(hit: Hit, supported: int) -> RelevantStrategy:
+    """Return a memory that a similar search taught as it is shown."""
+    safe = reveal(hit.memory)
+    return RelevantStrategy(
+        id=hit.id,
+        title=safe.title,
+        description=safe.description,
+        content=safe.content,
+        confidence=hit.confidence,
+        similarity=hit.relevance,
+        supported=supported,
+        standing=hit.standing,
+        claim=shown_claim(hit.memory.provenance),
+    )
 
 
 _TITLE = 120

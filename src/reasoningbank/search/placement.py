@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.memories.rewrites import VERSION_OF
 from reasoningbank.memories.similarity import cosine_similarity, is_near, least_cosine, threshold
@@ -36,6 +36,25 @@ _BANDS: Mapping[Fit, int] = {"strong": 0, "fair": 1, "weak": 2}
 def source_of(memory: Memory) -> str:
     """Return who a memory comes from: the principal that spoke, else the session; its own id where nobody knows."""
     return memory.provenance.get(PRINCIPAL) or memory.provenance.get("session") or memory.id
+
+
+class Voice(NamedTuple):
+    """What decides the place of an answer among others: who it comes from, and whether that is a rival for a place.
+
+    Attributes:
+        source: Who it comes from.
+        claim: Whether it is no more than a claim.
+        answers: Whether it answers the question.
+    """
+
+    source: str
+    claim: bool
+    answers: bool = True
+
+
+def voice_of(hit: Hit) -> Voice:
+    """Return who a hit comes from, and whether it answers."""
+    return Voice(source_of(hit.memory), hit.standing == "claim", hit.relevance >= FITTING)
 
 
 def is_crowded(hits: Sequence[Hit]) -> bool:
@@ -62,8 +81,7 @@ def spread(hits: Sequence[Hit], budget: int) -> list[Hit]:
     """Return the hits of a briefing in an order that may be cut off anywhere.
 
     The first claim of each source that answers comes before the second of any, and one that takes more than half of
-    the budget behind those of others that do not: else the texts of one source fill the budget. Of one source there
-    are at most two claims among the first five while others answer.
+    the budget behind those of others that do not: else the texts of one source fill the budget.
 
     Args:
         hits: Best first.
@@ -83,7 +101,7 @@ def spread(hits: Sequence[Hit], budget: int) -> list[Hit]:
         hit = waiting.pop(place)
         taken[source_of(hit.memory)] += 1
         ordered.append(hit)
-    return shared(ordered, whole=False)
+    return ordered
 
 
 def _gives_way(hit: Hit, later: Sequence[Hit], taken: Mapping[str, int], budget: int) -> bool:
@@ -171,34 +189,69 @@ def _told_once(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str
     return [*(hit for hit in hits if hit.id not in again), *(hit for hit in hits if hit.id in again)]
 
 
-def shared(hits: Sequence[Hit], places: int = FIRST, *, whole: bool = True) -> list[Hit]:
+def shared(
+    hits: Sequence[Hit],
+    places: int = FIRST,
+    *,
+    whole: bool = True,
+    before: Sequence[Hit] = (),
+    others: Sequence[Hit] = (),
+) -> list[Hit]:
     """Return the hits with what one source has too many of behind the first places, while others answer.
 
     Args:
         hits: Best first.
         places: How many of them one source cannot fill.
         whole: Whether there is room behind the first places; else what one source has too many of is left out.
+        before: What has such places already.
+        others: What else was found, that is not shown.
     """
-    first: list[Hit] = []
-    over: set[str] = set()
-    taken: Counter[str] = Counter()
-    for place, hit in enumerate(hits):
-        source = source_of(hit.memory)
-        others = hits[place + 1 :] if whole else hits
-        full = hit.standing == "claim" and taken[source] >= MOST_OF_A_SOURCE
-        if full and any(_answers(one, source) for one in others):
-            over.add(hit.id)
-            continue
-        taken[source] += 1
-        first.append(hit)
+    voices = [voice_of(hit) for hit in hits]
+    kept = in_places(
+        voices, places, whole=whole, before=[voice_of(hit) for hit in before], others=[voice_of(hit) for hit in others]
+    )
+    return [hits[place] for place in kept]
+
+
+def in_places(
+    voices: Sequence[Voice],
+    places: int = FIRST,
+    *,
+    whole: bool = True,
+    before: Sequence[Voice] = (),
+    others: Sequence[Voice] = (),
+) -> list[int]:
+    """Return the order of answers in which one source has at most two of the first places while others answer.
+
+    Args:
+        voices: Who each answer comes from, best first.
+        places: How many of them one source cannot fill.
+        whole: Whether there is room behind the first places; else what one source has too many of is left out.
+        before: Who has such places already.
+        others: Who else has an answer that is not shown.
+
+    Returns:
+        The numbers of the answers that are shown.
+    """
+    first: list[int] = []
+    over: set[int] = set()
+    taken = Counter(each.source for each in before)
+    for place, voice in enumerate(voices):
         if len(first) == places:
             break
+        rivals = voices[place + 1 :] if whole else (*before, *voices, *others)
+        full = voice.claim and taken[voice.source] >= MOST_OF_A_SOURCE
+        if full and any(each.answers and each.source != voice.source for each in rivals):
+            over.add(place)
+            continue
+        taken[voice.source] += 1
+        first.append(place)
     if not over:
-        return list(hits)
-    shown = {hit.id for hit in first}
+        return list(range(len(voices)))
     if not whole and len(first) < places:
         return first
-    return [*first, *(hit for hit in hits if hit.id not in shown)]
+    shown = set(first)
+    return [*first, *(place for place in range(len(voices)) if place not in shown)]
 
 
 def _answers(hit: Hit, source: str) -> bool:

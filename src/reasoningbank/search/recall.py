@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from reasoningbank.memories.admission import check_model, has_space
@@ -13,7 +14,7 @@ from reasoningbank.memories.words import query_words
 from reasoningbank.safety.text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
-from reasoningbank.search.placement import disputed, is_crowded, placed, shared, source_of
+from reasoningbank.search.placement import FIRST, disputed, is_crowded, placed, shared, source_of
 from reasoningbank.storage.store import Store
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome
@@ -307,7 +308,7 @@ def offered(proven: Sequence[Hit], pool: Sequence[Hit], count: int | None, chanc
     """Return the unproven hits that are shown beside the proven ones, most relevant first.
 
     Where no proven hit answers, the best-ranked ones are; beside an answer the best-ranked one when it is more relevant
-    than every proven hit, else one that is drawn.
+    than every proven hit, else one that is drawn. Of one source's claims those that the proven hits hold count too.
 
     Args:
         proven: What is shown anyway.
@@ -319,18 +320,21 @@ def offered(proven: Sequence[Hit], pool: Sequence[Hit], count: int | None, chanc
     answered = answers(proven)
     most = (UNPROVEN_DRAWN if answered else UNPROVEN_BEST) if count is None else count
     if answered and not outranked(proven, fresh):
-        return draw(fresh, most, chance)
-    ranked = sorted(fresh, key=lambda hit: -_odds(hit) * hit.confidence)
-    return _marked(shared(ranked, most, whole=False)[:most])
+        ranked = drawn(fresh, chance)
+    else:
+        ranked = sorted(fresh, key=lambda hit: -_odds(hit) * hit.confidence)
+    first = proven if len(proven) < FIRST else ()
+    room = partial(shared, places=min(most, FIRST - len(first)), whole=False, before=first, others=pool)
+    return room(_marked(room(ranked)[:most]))
 
 
-def draw(pool: Sequence[Hit], count: int, chance: random.Random) -> list[Hit]:
-    """Return Thompson sampling: each hit draws a plausible usefulness from its posterior.
+def drawn(pool: Sequence[Hit], chance: random.Random) -> list[Hit]:
+    """Return the hits as Thompson sampling orders them: each draws a plausible usefulness from its posterior.
 
     The best times the odds of being relevant win: near 1, where all good hits lie, odds tell them apart.
     """
     promise = {hit.id: _odds(hit) * _sample(hit, chance) for hit in pool}
-    return _marked(sorted(pool, key=lambda hit: -promise[hit.id])[:count])
+    return sorted(pool, key=lambda hit: -promise[hit.id])
 
 
 def _marked(chosen: Sequence[Hit]) -> list[Hit]:

@@ -202,9 +202,13 @@ class Search:
             return self.logged(store, answer)
 
     def by_task(self, store: Store, question: Question, count: int, vector: Vector | None = None) -> Found:
-        """Return whole experiences of this project whose tasks are like the query, the unproven items apart."""
+        """Return whole experiences of this project whose tasks are like the query, the unproven items apart.
+
+        Where several experiences answer, the claims of one source leave room for others among the first five.
+        """
         from reasoningbank.memories.admission import has_space
         from reasoningbank.search.cascade import Found
+        from reasoningbank.search.placement import FIRST, shared
         from reasoningbank.search.similar_tasks import experiences, unproven_apart
 
         if not has_space(store, self._context.embedder):
@@ -212,7 +216,8 @@ class Search:
         if vector is None:
             vector = self._context.embedder.embed_queries([question.text])[0]
         hits = experiences(store, vector, question.condition, count=count, model_id=self._context.embedder.model_id)
-        return Found(*unproven_apart(hits, question.min_confidence))
+        proven, unproven = unproven_apart(hits, question.min_confidence)
+        return Found(tuple(shared(proven)), tuple(shared(unproven, before=proven[:FIRST])))
 
     def answer(self, question: Question, found: Found, session: str | None) -> Recall:
         """Return what was found as a Recall."""
