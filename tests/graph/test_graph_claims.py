@@ -165,3 +165,25 @@ def test_a_file_of_the_graph_is_a_claim(open_bank: Callable[..., Bank], tmp_path
     friend = open_bank("friend")
     friend.graph.import_(file, vouched=True)
     assert (friend.graph.get("new").node.standing, friend.get("lesson-of-the-file").confidence) == ("vouched", 0.8)
+
+
+@promise(
+    "trust:graph-places",
+    "Of one source at most two claims are among the first five nodes or edges of a search of the graph while another "
+    "source says something that answers about as well.",
+    source="issue Trust",
+)
+def test_one_source_does_not_fill_the_first_places_of_a_search_of_the_graph(bank: Bank) -> None:
+    with speaking(CONNECTION):
+        for number in range(12):
+            bank.graph.add(
+                [Node(id=f"flood-{number}", label="AgentAnswer", text=f"The depot froze for cause {number}.")]
+            )
+    with speaking("another"):
+        bank.graph.add([Node(id="other", label="AgentAnswer", text="The depot froze for a broken pump.")])
+    told(bank)
+    for limit in (3, 5, 10):
+        hits = bank.graph.search("the depot froze for cause", limit=limit).seeds
+        first = [hit.node.id for hit in hits[:5]]
+        assert "depot" in first or "other" in first
+        assert len([name for name in first if name.startswith("flood")]) <= 2 + (limit > 5)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from reasoningbank.memories.links import checked_nodes
 from reasoningbank.memories.words import STOP_WORDS, query_terms
 from reasoningbank.safety.graph_text import reveal
 from reasoningbank.search.query import search_limit, usable_query
 from reasoningbank.storage.store import Store
+from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import (
     BM25_LEG,
     CONTEXT_LEG,
@@ -27,15 +29,19 @@ from reasoningbank.types.memory import MAX_TITLE
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter, Hit
 from reasoningbank.types.records import Scored
+from reasoningbank.types.standing import SESSION
 
 if TYPE_CHECKING:
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.fusion import Blended
     from reasoningbank.search.recall import Question
 
+_Part = TypeVar("_Part", Node, Edge)
 _LEGS: Mapping[str, str] = {LESSON_LEG: CONTENT_LEG, CONTEXT_LEG: DESCRIPTION_LEG}
 """The dense legs of a lesson and what they are called of a memory."""
 _SHORT_TITLE = 120
+_AS_WELL = 0.8
+"""What has so much of the best score answers as well: it is not kept out of the first places by one source's claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +115,7 @@ def by_lesson(
     from reasoningbank.safety.text import reveal as revealed
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.fusion import check_fusion, check_least, check_weights
+    from reasoningbank.search.placement import FIRST, shared
 
     legs = {
         LESSON_LEG: weights.lesson_weight,
@@ -132,11 +139,9 @@ def by_lesson(
         for each in found.lessons
         if each.id in memories
     ]
-    return Found(
-        tuple(hit for hit in hits if hit.confidence >= question.min_confidence),
-        tuple(replace(hit, unproven=True) for hit in hits if hit.confidence < question.min_confidence),
-        message=found.message,
-    )
+    proven = [hit for hit in hits if hit.confidence >= question.min_confidence]
+    unproven = [replace(hit, unproven=True) for hit in hits if hit.confidence < question.min_confidence]
+    return Found(tuple(shared(proven)), tuple(shared(unproven, before=proven[:FIRST])), message=found.message)
 
 
 def above(
@@ -260,17 +265,43 @@ def find_nodes(store: Store, embedder: Embedder, question: GraphQuestion) -> tup
         ModelMismatch: When the bank was built with another embedder.
     """
     found, message = _find(store, embedder, question, "node")
-    nodes = {node.id: node for node in reveal(store.graph.nodes([each.id for each in found]).values())}
-    hits = (NodeHit(node=nodes[each.id], score=each.score, legs=each.legs) for each in found if each.id in nodes)
-    return tuple(hits), message
+    hits = _first(found, lambda names: reveal(store.graph.nodes(names).values()), question.limit)
+    return tuple(NodeHit(node=node, score=each.score, legs=each.legs) for each, node in hits), message
 
 
 def find_edges(store: Store, embedder: Embedder, question: GraphQuestion) -> tuple[tuple[EdgeHit, ...], str]:
     """Return the same for edges."""
     found, message = _find(store, embedder, question, "edge")
-    edges = {edge.id: edge for edge in reveal(store.graph.edges([each.id for each in found]).values())}
-    hits = (EdgeHit(edge=edges[each.id], score=each.score, legs=each.legs) for each in found if each.id in edges)
-    return tuple(hits), message
+    hits = _first(found, lambda names: reveal(store.graph.edges(names).values()), question.limit)
+    return tuple(EdgeHit(edge=edge, score=each.score, legs=each.legs) for each, edge in hits), message
+
+
+def _first(
+    found: Sequence[Blended], read: Callable[[Sequence[str]], Iterable[_Part]], limit: int
+) -> list[tuple[Blended, _Part]]:
+    """Return the best of what was found, with room among the first five for what other sources say.
+
+    Args:
+        found: Best first.
+        read: Reads nodes or edges by their ids.
+        limit: Most of them. More are read only where the claims of one source fill the first places.
+    """
+    from reasoningbank.search.placement import FIRST, MOST_OF_A_SOURCE, Voice, in_places
+
+    def known(best: Sequence[Blended]) -> list[tuple[Blended, _Part]]:
+        parts = {part.id: part for part in read([each.id for each in best])}
+        return [(each, parts[each.id]) for each in best if each.id in parts]
+
+    hits = known(found[:limit])
+    sources = Counter(part.provenance.get(SESSION, "") for _, part in hits[:FIRST] if part.standing == "claim")
+    if not sources or max(sources.values()) <= MOST_OF_A_SOURCE:
+        return hits
+    hits = known(found)
+    voices = [
+        Voice(part.provenance.get(SESSION, ""), part.standing == "claim", each.score >= _AS_WELL * found[0].score)
+        for each, part in hits
+    ]
+    return [hits[place] for place in in_places(voices, whole=limit > FIRST)][:limit]
 
 
 def _find(store: Store, embedder: Embedder, question: GraphQuestion, kind: GraphKind) -> tuple[list[Blended], str]:
@@ -291,4 +322,4 @@ def _find(store: Store, embedder: Embedder, question: GraphQuestion, kind: Graph
     weights = {TEXT_LEG: question.dense_weight, LEXICAL_LEG: question.bm25_weight}
     found = blend(legs, weights, lexical=(LEXICAL_LEG,), fusion=question.fusion)
     kept, message = above(found, question.min_score, model_id=embedder.model_id, lexical=LEXICAL_LEG, noun=kind)
-    return kept[: question.limit], message
+    return kept, message
