@@ -25,6 +25,7 @@ NEAR = 0.6
 _SEARCHED = 60_000
 _LEAST_WORDS = 2
 _LEAST_NEAR = 3
+_LEAST_NAME = 3
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TYPE = (
@@ -46,6 +47,10 @@ _PYTEST = re.compile(
 _COLLECTED = re.compile(
     r"^(?:E {3,}(?P<fixture>fixture '[^'\n]{1,80}' not found)|(?P<mismatch>import file mismatch):)", re.MULTILINE
 )
+_ASSERTED = re.compile(
+    r"^(?:> +|    )(?P<code>(?:assert\b|self\.assert\w+\(|(?:t\.)?assert[.(]|expect\()[^\n]{1,200})$", re.MULTILINE
+)
+"""The line of code that asserts, as a runner or a traceback quotes it."""
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (?P<test>\w+) \([\w.]+\)$", re.MULTILINE)
 _PYTHON = re.compile(r"^\S*python[\d.]*: (?P<message>(?:No module named|can't open file)[^\n]+)$", re.MULTILINE)
 _COMPILER = re.compile(
@@ -101,7 +106,8 @@ _NPM = re.compile(
     r"^npm (?:ERR!|error) (?P<message>(?!A complete log|code |errno |syscall |path )\S[^\n]{8,})$", re.MULTILINE
 )
 _SPOKEN = re.compile(
-    r"^ {0,6}(?P<type>fatal|error|ERROR|Error|FATAL|FAILED(?=: [A-Z][a-z]+ \w+ \w+)|E|CMake Error[^\n:]{0,200}):+ ?"
+    r"^ {0,6}(?P<type>fatal|error|ERROR|Error|FATAL|FAILED(?=: [A-Z][a-z]+ \w+ \w+)|E|CMake Error[^\n:]{0,200})"
+    r"(?: \(\d+\))?:+ ?"
     r"(?P<message>(?!test failed, to rerun|could not compile|subprocess-exited|metadata-generation)\S[^\n]{5,})$",
     re.MULTILINE,
 )
@@ -142,6 +148,8 @@ _IMPORTED = re.compile(
     r"(?:(?:relative )?(?:the )?(?:import|module|entry module|path)\b ?)?['\"]|[Mm]odule ['\"]|[Mm]odule not found"
     r"|cannot load such file"
 )
+_IMPORTED_ADDRESS = re.compile(r"(?P<mark>['\"])https?://[^\s'\"]{1,200}/(?P<name>[\w.@-]+)(?P=mark)")
+"""A module that is imported from an address is told by its name, as one that is imported from a path."""
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d(?:[\d_,]*\d)?(?:\.\d+)*(?![\w])")
 _LISTED = re.compile(r"\bN(?:\w*, N){2,}\w*(?:, \.\.\.)?")
@@ -219,7 +227,8 @@ _MISSPELT = vocabulary("NameError UnboundLocalError")
 _SYNTAX = "SyntaxError"
 _CONSTANT = re.compile(r"^uninitialized constant \w")
 _IN_FILE = re.compile(
-    r"^ +File \"(?!<)[^\"\n]+\.py\", line \d+|^\S+\.rb:\d+:in |^(?:file://)?[\w./~@-]+\.[cm]?[jt]sx?:\d+$", re.MULTILINE
+    r"^ +File \"(?!<)[^\"\n]+\.py\", line \d+|^\s*(?:# )?\S+\.rb:\d+:in |^(?:file://)?[\w./~@-]+\.[cm]?[jt]sx?:\d+$",
+    re.MULTILINE,
 )
 
 
@@ -298,6 +307,8 @@ def signature_of(output: str, action: str = "") -> Signature | None:
     if found is None:
         return None
     found = _with_detail(found, text)
+    if found.message.casefold() in {"", found.type.casefold()} and (asserted := _asserted(found, text)) is not None:
+        found = asserted
     kind = found.type.rsplit(".", 1)[-1]
     if kind in _SLIPS and not _is_of_a_file(found, kind, text):
         return None
@@ -305,6 +316,21 @@ def signature_of(output: str, action: str = "") -> Signature | None:
     if not (said or _names_something(found)):
         return None
     return replace(found, place=_SPACE.sub(" ", action).strip()) if found.is_general else found
+
+
+def _asserted(found: Signature, text: str) -> Signature | None:
+    """Return the signature of an assertion that says nothing, with what was asserted; without that, with the test only.
+
+    A test's name tells it from others only where it is a word; None where the error is no assertion of a test.
+    """
+    if not found.test or not found.type.endswith("AssertionError"):
+        return None
+    shown = [*_ASSERTED.finditer(text)]
+    if shown:
+        code = _SPACE.sub(" ", shown[-1]["code"]).strip()
+        return replace(found, message=normalise(code), line=_shortened(f"{found.type}: {code}", MAX_QUOTE))
+    name = re.sub(r"^tests?_?|[^A-Za-z]", "", found.test)
+    return replace(found, message="", test=found.test if len(name) >= _LEAST_NAME else "")
 
 
 def is_syntax_error(signature: Signature) -> bool:
@@ -360,7 +386,10 @@ def read_signature(text: str) -> Signature:
 
 def normalise(message: str) -> str:
     """Return a message on one line without paths, addresses, ids, dates and numbers."""
-    text = _ACCOUNT.sub("<account>", _ADDRESS.sub("<url>", message[: 4 * MAX_LINE]))
+    begun = message[: 4 * MAX_LINE]
+    if _IMPORTED.search(begun) is not None:
+        begun = _IMPORTED_ADDRESS.sub(r"\g<mark>\g<name>\g<mark>", begun)
+    text = _ACCOUNT.sub("<account>", _ADDRESS.sub("<url>", begun))
     text = _DATE.sub("<time>", _HOST.sub("<host>", text))
     imported = _IMPORTED.search(text) is not None
     text = _PLACE.sub(lambda match: _without_folders(match, imported=imported), _ID.sub("<id>", text))
@@ -492,7 +521,12 @@ def _raised(text: str) -> Signature | None:
     found = [match for match in _RAISED.finditer(text) if warned or not match["type"].endswith("Warning")]
     after = found[-1].end() if found else 0
     found += _UNCAUGHT.finditer(text, after)
-    found = [match for match in found if not _SUMMARY.match(match["message"] or "")]
+    found = [
+        match
+        for match in found
+        if not _SUMMARY.match(match["message"] or "")
+        and not (match["type"] == "Error" and (match["message"] or "").endswith(":"))
+    ]
     if not found:
         found = [match for match in _PYTEST.finditer(text) if match["type"] and not match["message"].endswith("...")]
     if not found:
@@ -532,7 +566,8 @@ def _other(text: str) -> Signature | None:
         (_NAMED, ""),
         (_PLAIN, "error"),
     ):
-        match = next((one for one in pattern.finditer(text) if not _SUMMARY.match(one["message"])), None)
+        told = [one for one in pattern.finditer(text) if not _SUMMARY.match(one["message"])]
+        match = next((one for one in told if not one["message"].endswith(":")), told[0] if told else None)
         if match is None:
             continue
         groups = match.groupdict()

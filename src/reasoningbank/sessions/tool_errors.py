@@ -57,6 +57,11 @@ _RUBY_LOAD = re.compile(
     r"^(?P<type>(?:\w+::){0,5}[A-Z]\w*(?:Error|NotFound|Exception)):\n\s+(?P<message>\S[^\n]*)$", re.MULTILINE
 )
 _RUBY_CLASS = re.compile(r"^(?P<type>(?:[A-Z]\w*::){1,5}[A-Z]\w*): (?P<message>\S[^\n]*)$", re.MULTILINE)
+_PHP = re.compile(
+    r"^(?:PHP )?(?:Fatal|Parse|Catchable fatal|Recoverable fatal) error: +(?:Uncaught )?(?:(?P<type>[A-Z][\w\\]*): )?"
+    r"(?P<message>\S[^\n]*?)(?: in \S+?(?::\d+| on line \d+)?)?$",
+    re.MULTILINE,
+)
 _R_RAISED = re.compile(r"^Error in [^\n]{1,200}? ?:\s+(?P<message>\S[^\n]*)$", re.MULTILINE)
 _RUBY_RAISED = re.compile(
     r"^\S+\.rb:\d+:in [`'][^'\n]*': (?P<message>[^\n]+) \((?P<type>(?:\w+::){0,5}[A-Z]\w*)\)$", re.MULTILINE
@@ -154,7 +159,8 @@ _TELLS = re.compile(
     r"|should (?:be|return|not)"
     r"|is(?:n't| not) (?:defined|declared|assignable|valid|known)|does not|doesn't|changed significantly"
     r"|not up to date|out of date|conflicts? with"
-    r"|already"
+    r"|but only \d|duplicate|too (?:low|small|old|few|many|large|long|short|high|new)|no space left"
+    r"|quota exceeded|disk full|out of memory|already"
     r" (?:exists|defined|declared|in use)|contains? null|violates|denied|deprecated|mismatch|incompatible)\b",
     re.IGNORECASE,
 )
@@ -165,14 +171,16 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 _HEADS = re.compile(
-    r"^(?:[\u2502|]\s*|(?:ERROR|FATAL) +\[[\w.]+\] +|\*\* \(\w+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+"
+    r"^(?:[\u2502|]\s*|(?-i:error (?=[A-Z]))"
+    r"|(?:ERROR|FATAL) +\[[\w.]+\] +|\*\* \([\w.]+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+"
     r"|\[\w[\w.:-]{0,20}\]:?\s+|x\s+"
     r"|\S+:\d{1,7}:\d{1,7}:? - |\u2716\s+"
     r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
     re.IGNORECASE,
 )
 _HEADED = re.compile(
-    r"^(?:(?:FATAL )?ERROR[:!]|fatal(?: error)?:|\[(?:ERROR|error|emerg|fatal)\]|[Ee]rror:)\s", re.ASCII
+    r"^(?:(?:FATAL )?ERROR[:!]|error(?= [A-Z][a-z])|fatal(?: error)?:|\[(?:ERROR|error|emerg|fatal)\]|[Ee]rror:)\s",
+    re.ASCII,
 )
 """A line that a tool itself calls its error."""
 _MOST_LINES = 400
@@ -300,8 +308,9 @@ def _structured(text: str) -> ToolError | None:
         lines = [line.strip(" >^") for line in match["block"].splitlines() if line.strip(" >^")]
         telling = [line for line in lines if not _PLUMBING.search(line)]
         if telling and not re.search(r"\.(?:java|kt):\d+: error", text):
-            message = re.sub(r"^BUG! .* source unit '[^']*' ", "", telling[-1])
-            return ToolError(type="gradle", message=message, line=telling[-1])
+            line = next((each for each in telling[::-1] if _TELLS.search(each) or each.endswith(".")), telling[-1])
+            message = re.sub(r"^BUG! .* source unit '[^']*' ", "", line)
+            return ToolError(type="gradle", message=message, line=line)
     if (match := _PEER.search(text)) is not None:
         message = f"ERESOLVE unable to resolve dependency tree: peer {match['wanted']} from {match['by']}"
         return ToolError(type="npm", message=message, line=message)
@@ -323,12 +332,12 @@ def _simple(text: str) -> ToolError | None:
         (_RUBY_LOAD, ""), (_RUBY_RAISED, ""), (_RUBY_CLASS, ""), (_INDENTED, "error"), (_SHELLCHECK, ""), (_RUFF, ""),
         (_LINTER, ""), (_ESLINT, "eslint"), (_PHPSTAN, "phpstan"), (_PSQL, "sql"), (_SQLITE, "sqlite"),
         (_REJECTED, "rejected"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
-        (_R_RAISED, "R"),
+        (_R_RAISED, "R"), (_PHP, "php"),
     ):  # fmt: skip
         match = pattern.search(text)
         if match is None or (pattern is _PHPSTAN and not tables):
             continue
         groups = match.groupdict()
         named = groups.get("code") or groups.get("type") or groups.get("program") or kind
-        return ToolError(type=named.rsplit("::", 1)[-1], message=match["message"], line=match[0])
+        return ToolError(type=re.split(r"::|\\", named)[-1], message=match["message"], line=match[0])
     return None
