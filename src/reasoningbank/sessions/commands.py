@@ -31,6 +31,15 @@ _READERS = vocabulary(
     "open goto scroll_down scroll_up search_dir search_file find_file view strace lsof ps curl wget gh test ["
 )
 _READING_GIT = vocabulary("show diff log status blame grep ls-files branch reflog rev-parse remote describe")
+_SHOWERS = vocabulary(
+    "df du free top htop uptime ss netstat ping nslookup dig host nproc uname id whoami groups lscpu lsblk dmesg "
+    "nvidia-smi ifconfig hostname arch tput time ldd nm objdump readelf otool"
+)
+_SHOWING = vocabulary(
+    "get list ls logs describe show status history version info whoami images ps inspect search view top events help "
+    "outdated tree doctor list-units is-active freeze explain current current-context get-contexts get-value"
+)
+_SHOWN_BY = vocabulary("--version -V --help -h --list")
 _SILENT = vocabulary("cd pushd popd export set source . true : sleep mkdir touch unset alias umask ulimit wait exit")
 _FINDS_NOTHING = vocabulary("grep egrep fgrep rg ag ack diff cmp test [ which type command pgrep find fd")
 _EDITORS = vocabulary("edit create insert append str_replace_editor str_replace apply_patch")
@@ -198,6 +207,14 @@ def only_reads(step: Step) -> bool:
         working = [part for part in parts(line) if not part.silent]
         return bool(working) and all(part.reads for part in working)
     return _is_word(step.tool, _READING_WORDS)
+
+
+def only_shows(part: Program) -> bool:
+    """Return whether the program only looks, by itself or by what it is told: ``df``, ``docker ps``, ``npm ls``."""
+    if part.reads or part.silent or part.program in _SHOWERS:
+        return True
+    told = [word for word in part.words[1:5] if not word.startswith("-")]
+    return any(word in _SHOWING for word in told[:3]) or not _SHOWN_BY.isdisjoint(part.words[1:])
 
 
 def found_nothing(step: Step) -> bool:

@@ -31,10 +31,11 @@ _LIMIT = re.compile(
     rf"|attributes|public|diff|size|duration|failures)\w*|min[-_]?(?:coverage|score|similarity)\w*)[\w.-]*{_NUMBER}"
 )
 _WAITS = re.compile(
-    rf"\b(?:test|hook|teardown|global|navigation|action|pageLoad|defaultCommand|request|response)Timeout{_NUMBER}"
+    rf"\b(?:test|hook|teardown|global|navigation|action|pageLoad|defaultCommand)Timeout{_NUMBER}"
     r"|\b(?:jest|test)\.setTimeout\(|\bsetDefaultTimeout\(|\bthis\.(?:timeout|retries)\(|\bmark\.(?:timeout|flaky)\b"
     r"|\btest\.slow\(|\bslowTestThreshold|@Timeout\(|@RetryingTest|\bretry_?times\(|--(?:test-?|hook-?)?timeout[ =]\d"
-    r"|--(?:retries|reruns)[ =]\d"
+    r"|--(?:retries|reruns)[ =]\d|--repeat[ =]until-pass|\bflaky[-_]test[-_]attempts\b|\bPatienceConfig\b"
+    r"|\bflaky\s*=\s*[Tt]rue"
 )
 """What raises the patience of tests wherever it stands."""
 _WAITS_IN_TEST = re.compile(r"\btime_?out\w*['\"]?\s*[:=(]\s*[\d_]|^\s*\}\s*,\s*[\d_]+\s*\)", re.IGNORECASE)
@@ -113,6 +114,8 @@ def loosens_check(change: Change, *, in_test: bool) -> bool:
     ):
         return True
     if _IGNORE_FILE.search(change.file) or _BASELINE.search(change.file):
+        return True
+    if any(_WAITS.search(line) for line in (*put.splitlines(), typed)):
         return True
     if _TYPED_CODE.search(change.file) and _more(_ANYTHING, change):
         return True

@@ -7,7 +7,7 @@ starts or chooses otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from reasoningbank.sessions.changes import Change
 from reasoningbank.sessions.commands import Program, vocabulary
@@ -15,17 +15,24 @@ from reasoningbank.sessions.commands import Program, vocabulary
 _LEAST_LETTERS = 4
 _LETTERS = re.compile(r"[^\W\d_]{4,}")
 _TAKING = vocabulary(
-    "rm rmdir unlink mv uninstall remove stop down kill disable delete drop purge prune clean unset deactivate dropdb "
+    "rm rmdir unlink mv uninstall remove stop down kill pkill killall fuser disable "
+    "delete drop purge prune clean unset deactivate dropdb "
     "dropuser shutdown rmi un erase detach disconnect"
 )
 _VERBS = _TAKING | vocabulary(
     "install i add ci get update upgrade start restart up compose run exec enable create config set use global local "
     "default sudo container service image volume init build"
 )
+_STARTING = vocabulary("start restart up --daemonize reload unpause redis-server pg_ctlcluster")
+_ENDING = vocabulary("kill pkill killall fuser stop down shutdown")
 _BRINGING = vocabulary("install i ci sync update build restore venv vendor tidy")
 _INSTALLED = vocabulary("node_modules vendor venv .venv env target dist build .next __pycache__ Pods deps _build")
 _CHOOSERS = vocabulary("nvm rbenv pyenv asdf volta rustup sdk fnm jenv n mise corepack")
 _MODES = vocabulary("chmod chown setfacl")
+_SETS_UP = re.compile(
+    r"(?:^|/)etc/|\.(?:conf|cnf|ini|toml|ya?ml|json|properties|service|cfg)$|(?:^|/)(?:\.env[\w.]*|Dockerfile[\w.-]*)$"
+)
+"""Files that a service reads when it starts."""
 _VERSION = re.compile(r"(?<=\w)(?:\[[\w,]*\])?(?:[=<>~!]=?|@)[^/]*$|(?<=\w)[<>]\S*$")
 
 
@@ -51,6 +58,17 @@ def takes_back(change: Change, before: Iterable[Change]) -> bool:
     return bool(later) and any(_is_taken_back(earlier, later) for each in before if (earlier := _words(each)))
 
 
+def starts_what_it_set_up(change: Change, before: Iterable[Change]) -> bool:
+    """Return whether a command only starts anew what the session had given other settings before the error."""
+    words = _words(change)
+    return bool(words) and _starts(words) and any(_SETS_UP.search(each.file) for each in before)
+
+
+def moves_a_service(change: Change) -> bool:
+    """Return whether a command started anew what is in service: where that fails, it is out of service."""
+    return _moves(_words(change))
+
+
 def _words(change: Change) -> list[str]:
     if not change.text.startswith("ran"):
         return []
@@ -59,6 +77,8 @@ def _words(change: Change) -> list[str]:
 
 def _is_taken_back(earlier: Sequence[str], later: Sequence[str]) -> bool:
     first, second = _names(earlier), _names(later)
+    if _starts(later) and (_ends_all(earlier, first) or (_moves(earlier) and first & second)):
+        return True
     if any(word in _TAKING for word in earlier[:3]):
         if any(word in _TAKING - {"mv"} for word in later[:3]):
             return False
@@ -76,6 +96,25 @@ def _is_taken_back(earlier: Sequence[str], later: Sequence[str]) -> bool:
         return earlier[:4] == later[:4]
     chosen = {_bare(word) for word in earlier[2:] if _bare(word) != word}
     return earlier[1:2] == later[1:2] and bool(chosen & second)
+
+
+def _starts(words: Sequence[str]) -> bool:
+    """Return whether a command brings something into service."""
+    return any(word in _STARTING or re.match(r"(?:re)?start\b", _base(word)) for word in words[:5])
+
+
+def _ends_all(words: Sequence[str], names: Set[str]) -> bool:
+    """Return whether a command ended what it did not name: all of a project's services, or a process by its number."""
+    return not names and any(word in _ENDING for word in words[:3])
+
+
+def _moves(words: Sequence[str]) -> bool:
+    """Return whether a command started anew, or loaded anew, what is in service."""
+    return any(word in {"restart", "reload", "force-recreate", "--force-recreate", "reboot"} for word in words[:4])
+
+
+def _base(word: str) -> str:
+    return word.rsplit("/", 1)[-1]
 
 
 def _names(words: Sequence[str]) -> set[str]:

@@ -23,13 +23,14 @@ from itertools import pairwise
 from typing import Literal
 
 from reasoningbank.sessions.changes import FILTERS, LINTERS, Change, Doing, cut_command, doings_of
-from reasoningbank.sessions.commands import command, only_reads, vocabulary
+from reasoningbank.sessions.commands import command, only_reads, only_shows, parts, vocabulary
 from reasoningbank.sessions.facts import REFUSED, commit_facts, failed, verdict_in
 from reasoningbank.sessions.idle_edits import is_idle
 from reasoningbank.sessions.interventions import intervened
 from reasoningbank.sessions.loosened_checks import accepts_failures
-from reasoningbank.sessions.own_errors import takes_back
+from reasoningbank.sessions.own_errors import moves_a_service, starts_what_it_set_up, takes_back
 from reasoningbank.sessions.relevance import (
+    answers_alone,
     is_absent,
     is_beside,
     is_throwaway,
@@ -83,6 +84,17 @@ _ENDINGS: Mapping[str, str] = {
 _CHOOSES = re.compile(r"^ran: (?:rbenv|nvm|pyenv|asdf|volta|rustup|sdk|fnm|jenv|n|mise)\b")
 _ENDING = re.compile(r"\.([a-z]{1,5})$")
 _REWRITES = vocabulary("--fix --write -w --in-place -i --unsafe-fixes")
+_FEEDS = vocabulary("yes echo printf")
+"""Programs that only answer what another one asks."""
+_NO_ANSWER = vocabulary(
+    "rm mv unlink truncate shred git gh glab kill pkill killall fuser sed perl awk find xargs curl wget tee dd patch "
+    "python python3 node ruby deno bun bash sh zsh php ts-node tsx code vim nano open make ninja"
+)
+"""Programs that may do anything, or of which no single thing can be told; what they are given is no known command."""
+_OF_GIT = frozenset((("git", "lfs"), ("git", "submodule"), ("git", "config"), ("git", "fetch")))
+"""What git brings or sets, and that leaves the work on the files as it is."""
+_OF_FRAMEWORK = vocabulary("artisan manage.py bin/console console -m")
+"""What a framework brings to be run by an interpreter, whose commands do one thing each."""
 _BUILDERS = re.compile(
     r"^(?:make(?: (?:all|build))?|cmake --build \S+|ninja|(?:npm|yarn|pnpm|bun) (?:run )?build|cargo (?:build|check)"
     r"(?: --release)?|go (?:build|vet) \./\.\.\.|(?:\./)?mvnw? (?:-q )?(?:package|compile|install|verify)"
@@ -358,15 +370,22 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
             changed.append((following.index, way))
         changed += _advised(steps, doings, ran, following)
         changed = changed or _prepared(steps, doings, ran, following)
-        if is_syntax_error(signature) and not all(change.way or _chooses(change) for _, change in changed):
-            continue
-        if _is_own_choice(signature, [change for _, change in changed], runs, steps, doings):
-            continue
-        if not _is_clear(signature, changed, runs, place, steps, doings):
-            continue
+        alone = [] if spoken else _alone(steps, doings, ran, following)
         before = [change for doing in doings[: ran.index + 1] for change in doing.changes]
-        made = repairs(signature, said, ran.doing, [one for _, one in changed], before, spoken=bool(spoken))
-        changed = [(index, change) for index, change in changed if change in made]
+        for tried in (changed, alone):
+            changed = []
+            if is_syntax_error(signature) and not all(change.way or _chooses(change) for _, change in tried):
+                continue
+            if _is_own_choice(signature, [change for _, change in tried], runs, steps, doings):
+                break
+            if not _is_clear(signature, tried, runs, place, steps, doings):
+                continue
+            made = repairs(signature, said, ran.doing, [one for _, one in tried], before, spoken=bool(spoken))
+            changed = [(index, change) for index, change in tried if change in made]
+            if changed:
+                break
+        if changed and alone and {index for index, _ in changed} == {alone[0][0]}:
+            changed = alone if len(alone[0][1].text) > sum(len(change.said) for _, change in changed) else changed
         gone = not following.doing.filtered and all(supplies(signature, change) for _, change in changed)
         if not changed or not (last.passed or gone):
             continue
@@ -433,6 +452,53 @@ def _prepared(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, followi
     )
 
 
+def _alone(steps: Sequence[Step], doings: Sequence[Doing], ran: _Ran, following: _Ran) -> list[tuple[int, Change]]:
+    """Return the one command between the runs, when the action passed after it as it had failed before.
+
+    Nothing but that command did anything then, so it is what helped, whatever it is. No such command is one that runs
+    tests or a check, one that was typed in as a program, one that deletes, and most of git.
+    """
+    if ran.signature is None or not following.passed or steps[following.index].exit_code != 0:
+        return []
+    if following.way is not None or following.doing.ran != ran.doing.ran or not answers_alone(ran.signature, ran.doing):
+        return []
+    found: list[int] = []
+    for index in range(ran.index + 1, following.index):
+        step = steps[index]
+        programs = parts(command(step))
+        idle = only_reads(step) or (bool(programs) and all(map(only_shows, programs)))
+        if step.action and not idle and not (command(step) and (step.failed or failed(step))):
+            found.append(index)
+    if len(found) != 1 or not _is_command(steps[found[0]], doings[found[0]]):
+        return []
+    (index,) = found
+    return [(index, Change(text=f"ran: {cut_command(command(steps[index]))}", way=True))]
+
+
+def _is_command(step: Step, doing: Doing) -> bool:
+    """Return whether the step is a command that does one known thing, and neither tests, deletes nor edits."""
+    programs = [part for part in parts(command(step)) if not part.silent and part.program not in _FEEDS]
+    if not programs or step.exit_code != 0 or "<<" in command(step) or run_of(step) is not None:
+        return False
+    if any(change.whole and not change.text.startswith("ran: cp ") for change in doing.changes):
+        return False
+    if any(not change.clear or change.old or change.new for change in doing.changes):
+        return False
+    return not any(
+        (
+            part.program in _NO_ANSWER
+            and part.words[:2] not in _OF_GIT
+            and part.word(1).removeprefix("./") not in _OF_FRAMEWORK
+        )
+        or tests_something(part)
+        or _BUILDERS.match(" ".join(part.words))
+        or (part.program in LINTERS and not _REWRITES & {*part.words})
+        or any(word in {"-c", "-e"} for word in part.words[1:3] if "(" not in " ".join(part.words))
+        or only_shows(part)
+        for part in programs
+    )
+
+
 def _made(step: Step, doing: Doing, following: _Ran) -> tuple[Change, ...]:
     """Return what a step on the way changed; a step that failed changed nothing, but the next run is told by itself."""
     if doing is not following.doing and (step.failed or failed(step)):
@@ -485,7 +551,7 @@ def _is_clear(
         return False
     for ran in runs[place + 1 :]:
         said = _said(steps[ran.index])
-        named = signature.type in said and not signature.type.islower()
+        named = not signature.type.islower() and re.search(rf"(?<!\w){re.escape(signature.type)}(?!\w)", said)
         if ran.passed and (named or (signature.message and signature.message in said)):
             return False
     between = range(failed_at.index + 1, following.index)
@@ -573,10 +639,15 @@ def _is_own_choice(
     before = [
         change
         for step, doing in zip(steps[:shown], doings[:shown], strict=True)
-        if not (step.failed or failed(step))
-        for change in doing.changes
+        for change in (*doing.changes, *_ran_as_changes(doing))
+        if not (step.failed or failed(step)) or moves_a_service(change)
     ]
-    return any(takes_back(change, before) for change in changed)
+    return any(takes_back(change, before) or starts_what_it_set_up(change, before) for change in changed)
+
+
+def _ran_as_changes(doing: Doing) -> Iterator[Change]:
+    """Yield what a step ran, as far as it is no change of a known kind: it may have taken something away too."""
+    return (Change(text=f"ran: {' '.join(part.words)}") for part in doing.programs)
 
 
 def _chooses(change: Change) -> bool:

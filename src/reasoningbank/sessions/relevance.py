@@ -143,12 +143,25 @@ _LACKS = re.compile(
     r"|doesn't exist|not up to date|[Nn]o [\w ]{2,40} (?:specified|configured|found)|has been specified"
     r"|not (?:been )?(?:built|generated|initiali[sz]ed|migrated|created|running)|[Mm]issing"
 )
+_IMPORTS = re.compile(
+    r"^\s*(?:from\s+[\w.]+\s+import\b|(?:static |global )?using\s+[\w.]+;|import\b|use\s+[\w:\\]"
+    r"|require(?:_relative)?[\s(]['\"]"
+    r"|(?:const|let|var)\s+[\w{}, ]+=\s*require\(|#\s*include\b|library\(|open\s+[A-Z]\w*|alias\s+[A-Z]|@import\b"
+    r"|\{-#\s*LANGUAGE\b|load\(|source\(|\(:require\b|with\s+[A-Z][\w.]*;|extern crate\b|mod\s+\w+;|@?require\s+[A-Z]"
+    r"|pub use\s|export \* from\b)"
+)
+"""Lines that make the names of another module known, in any language."""
 _ABSENT = re.compile(
-    r"No module named|cannot import name|has no attribute|is not defined|Cannot find (?:module|name)|undefined"
+    r"[Cc]ould not find function|uninitialized constant|isn't defined|was not declared|[Uu]nresolved reference"
+    r"|undeclared"
+    r"|does not exist in the (?:current context|namespace)|not in scope|[Uu]nbound (?:variable|value|identifier)"
+    r"|[Ii]mplicit declaration|unknown type name|[Nn]o such (?:function|method)|Class ['\"].* not found"
+    r"|No module named|cannot import name|has no attribute|is not defined|Cannot find (?:module|name)|undefined"
     r"|unresolved|is not a function|does not exist on type|no exported member|not found in"
     r"|cannot find (?:function|value|type|trait|macro|struct|symbol|associated)|no (?:method|field|function) named"
 )
 _UNQUOTED = re.compile(r"([\w.$]+)(?:\)|\(\.\.\.\))* is not (?:a function|defined|a constructor)")
+_NO_ROOM = re.compile(r"[Nn]o space left|[Dd]isk (?:quota|full)|ENOSPC|[Tt]oo many open files|EMFILE|[Qq]uota exceeded")
 _MAKES = re.compile(r"^ran: (?:mkdir|touch|cp|ln)\b")
 _LEAST_STEM = 3
 _SCRIPTS_OF = {
@@ -201,6 +214,7 @@ def repairs(
         or settles(signature, change)
         or _brings_what_is_named(change, doing, shown)
         or _opens(change, signature)
+        or _imports(change, signature)
         or _chooses_version(change, shown)
     ]
     if spoken and not named:
@@ -274,6 +288,35 @@ def _brings_what_is_named(change: Change, doing: Doing, said: str) -> bool:
         part for part in parts if len(part) > 1 and part.casefold() not in {*_COMMON, doing.program, *_PACKAGE_WORDS}
     )
     return any(re.search(rf"(?<![A-Za-z0-9]){re.escape(part)}(?![A-Za-z0-9])", said, re.IGNORECASE) for part in found)
+
+
+def answers_alone(signature: Signature, doing: Doing) -> bool:
+    """Return whether one command, with nothing else done, can be told to have taken the error away.
+
+    Of what comes and goes by itself it cannot, and of a failed test only where something is missing or not reached.
+    """
+    if _PASSES_BY_ITSELF.search(signature.line) or _PASSES_BY_ITSELF.search(signature.message):
+        return False
+    if not any(tests_something(program) for program in doing.programs):
+        return True
+    if signature.type == "AssertionError":
+        return False
+    said = f"{signature.line}\n{signature.message}"
+    return any(
+        pattern.search(said) for pattern in (_MISSING, _LACKS, _UNREACHED, _WANTS_SETTING, _WANTS_VERSION, _NO_ROOM)
+    )
+
+
+def _imports(change: Change, signature: Signature) -> bool:
+    """Return whether nothing but imports were added, where the error says that a name is not known."""
+    taken, put = lines_that_differ(change)
+    lines = [line for line in put if line.strip()]
+    return (
+        bool(lines)
+        and not any(line.strip() for line in taken)
+        and all(map(_IMPORTS.match, lines))
+        and _ABSENT.search(signature.line) is not None
+    )
 
 
 def _opens(change: Change, signature: Signature) -> bool:

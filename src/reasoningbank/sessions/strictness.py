@@ -3,7 +3,7 @@
 ``go test`` after a failed ``go test -race`` proves nothing of the race, ``make`` after a failed
 ``make CFLAGS=-Werror`` nothing of the warnings, and a run that only tries (``--dry-run``) or gives up (``--abort``)
 nothing at all. What makes a run stricter is told by the words for it: errors out of warnings, sanitizers, races, leaks,
-thresholds, all features.
+thresholds, all features. A run of tests that may try again, or wait longer, asks less too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,20 @@ _TRIES = vocabulary(
     "--help -h --version --dry-run --dryrun --just-print --plan-only --validate-only --no-run --collect-only --list "
     "--list-tests --show-only --preview"
 )
+_TRIES_OF = {
+    "make": vocabulary("-n -q --question"),
+    "rsync": vocabulary("-n"),
+    "ansible-playbook": vocabulary("--check -C --syntax-check"),
+    "ninja": vocabulary("-n"),
+}
+"""Programs to which other options say the same."""
 _GIVES_UP = vocabulary("--abort --quit --skip")
+_PATIENT = re.compile(
+    r"^-{1,2}(?:[\w-]*time-?out|retries|reruns|retry[\w-]*|repeat[\w-]*|[\w-]*attempts|max-?retries|flaky[\w-]*)(?:=|$)",
+    re.IGNORECASE,
+)
+"""Options that let tests wait longer or try again."""
+_PATIENT_SETTING = re.compile(r"^\w*(?:RETR(?:Y|IES)|RERUN|FLAK|ATTEMPT|TIME_?OUT|PATIENCE)\w*=", re.IGNORECASE)
 _MAX_MARK = 40
 
 
@@ -70,6 +83,12 @@ def _mark(word: str) -> str:
     return re.sub(r"[\s\d%]+", "_", word.strip("'\"").lstrip("-"))[:_MAX_MARK].lower()
 
 
+def patience(part: Program) -> frozenset[str]:
+    """Return the options and settings of a run of tests that let it wait longer or try again."""
+    words = [word for word in part.words[1:] if _PATIENT.search(word)]
+    return frozenset((*words, *(word for word in (*part.settings, *part.exported) if _PATIENT_SETTING.search(word))))
+
+
 def gives_up(part: Program) -> bool:
     """Return whether the program ends what it was at (``git rebase --abort``), or only shows how it is used."""
     options = {word.partition("=")[0] for word in part.words[1:]}
@@ -78,7 +97,8 @@ def gives_up(part: Program) -> bool:
 
 def only_tries(part: Program) -> bool:
     """Return whether the program was asked to show what it would do, and not to do it."""
-    return not _TRIES.isdisjoint({word.partition("=")[0] for word in part.words[1:]})
+    tries = _TRIES | _TRIES_OF.get(part.program, frozenset())
+    return not tries.isdisjoint({word.partition("=")[0] for word in part.words[1:]})
 
 
 def as_strict_as(later: Step, earlier: Step) -> bool:

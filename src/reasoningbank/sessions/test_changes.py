@@ -19,6 +19,8 @@ from reasoningbank.sessions.expectations import accepts_expectations
 from reasoningbank.sessions.facts import REFUSED, THROWN_AWAY, commit_facts, runs_of
 from reasoningbank.sessions.loosened_checks import lowers_bar
 from reasoningbank.sessions.places import elsewhere
+from reasoningbank.sessions.removed_code import does_nothing, leaves_out_commands
+from reasoningbank.sessions.strictness import patience
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
 from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
 from reasoningbank.types.session import Step, Trajectory
@@ -49,6 +51,10 @@ _ASKED_TO_SET = re.compile(
     r"\b(?:thresholds?|limits?|minimum|config\w*|settings?|options?|addopts|exclu\w*|ignor\w*)\b",
     re.IGNORECASE,
 )
+_ASKED_TO_TAKE_OUT = re.compile(
+    r"\b(?:remov|delet|skip|disabl|drop|get rid|no longer|without|stop|exclud|strip|simplif)\w*\b", re.IGNORECASE
+)
+_ASKED_FOR_PATIENCE = re.compile(r"\b(?:retr(?:y|ies)|re-?runs?|time-?outs?|longer|attempts)\b", re.IGNORECASE)
 _ALL_EDITS = ""
 _EVERY_FILE = frozenset((".", "./", ":/", "*"))
 _DELETED = re.compile(r"^\*\*\* Delete File: (?P<file>[^\n]+)$", re.MULTILINE)
@@ -75,6 +81,7 @@ def unproven_by_tests(trajectory: Trajectory) -> str:
     doings = doings_of(trajectory.steps)
     return (
         _disguised(trajectory, runs, doings)
+        or _tried_again(trajectory, runs)
         or _put_back(trajectory, runs, doings)
         or _accepted(trajectory, runs, doings)
         or _by_chance(trajectory, runs)
@@ -113,8 +120,26 @@ def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequ
             before, after = runs[start], runs[end]
             if 0 < after.ran < before.ran and before.name == after.name and _counted_alike(before, after):
                 return f"Of {before.ran} tests that ran at step {start} only {after.ran} ran at step {end}."
+            if not _ASKED_TO_TAKE_OUT.search(asked):
+                for index, change in changes:
+                    if leaves_out_commands(change):
+                        return f"A script leaves out since step {index} what it ran when it failed."
+        if not may_change and _fakes_answer([change for _, change in changes]):
+            return f"What failed at step {start} does nothing any more, and the tests expect that now."
         if not may_change and _only_asserts_less([change for _, change in changes], own):
             return f"Only the tests were changed after they failed at step {start}."
+    return ""
+
+
+def _tried_again(trajectory: Trajectory, runs: Mapping[int, TestRun]) -> str:
+    """Return that failed tests passed only when they could wait longer or try again, as a sentence."""
+    if _ASKED_FOR_PATIENCE.search(_asked(trajectory)):
+        return ""
+    for start, end in _mended(runs):
+        if patience(runs[end].part) - patience(runs[start].part):
+            return (
+                f"Tests that failed at step {start} passed at step {end} because they could wait longer or try again."
+            )
     return ""
 
 
@@ -209,12 +234,22 @@ def _by_chance(trajectory: Trajectory, runs: Mapping[int, TestRun]) -> str:
     before = max((index for index, run in runs.items() if not run.succeeded and index < last), default=-1)
     if before < 0 or not runs[last].succeeded or not _is_again(runs[last], runs[before]):
         return ""
-    between = [index for index in range(before + 1, last + 1) if steps[index].user or steps[index].action]
+    between = [
+        index
+        for index in range(before + 1, last + 1)
+        if steps[index].user or (steps[index].action and not _only_waits(steps[index]))
+    ]
     if any(steps[index].user or not (index in runs or only_reads(steps[index])) for index in between):
         return ""
     if steps[before].actor != steps[last].actor or any(_working(steps[index]) > 1 for index in (before, *between)):
         return ""
     return f"Tests that failed at step {before} passed at step {last}, and nothing was changed in between."
+
+
+def _only_waits(step: Step) -> bool:
+    """Return whether the step only waited."""
+    found = parts(command(step))
+    return bool(found) and all(part.program == "sleep" for part in found)
 
 
 _LOUDNESS = re.compile(r"^-+(?:q+|v+|vv+|x|quiet|verbose|tb=\w+|lf|ff)$")
@@ -291,6 +326,8 @@ def _leaves_out(change: Change, own: set[str]) -> bool:
         return any(TEST_PLACE.search(word) and word.rsplit("/", 1)[-1] not in own for word in words[1:])
     if not TEST_PLACE.search(change.file) or change.file.rsplit("/", 1)[-1] in own:
         return False
+    if does_nothing(change):
+        return True
     added = change.new if change.old or change.new else change.text
     if any(match[0] not in change.old for match in SKIPS.finditer(added)):
         return True
@@ -306,6 +343,14 @@ def _only_asserts_less(changes: Sequence[Change], own: set[str]) -> bool:
     return any(
         change.old != change.new and (CHECKED.search(change.old) or _only_values(change.old, change.new))
         for change in changes
+    )
+
+
+def _fakes_answer(changes: Sequence[Change]) -> bool:
+    """Return whether code of the product does nothing any more, and what a test expects is another thing."""
+    emptied = any(does_nothing(change) and not TEST_PLACE.search(change.file) for change in changes if change.file)
+    return emptied and any(
+        TEST_PLACE.search(change.file) and CHECKED.search(change.old) and change.old != change.new for change in changes
     )
 
 

@@ -16,6 +16,7 @@ from reasoningbank.sessions.commands import SURROUNDINGS, Program, vocabulary
 from reasoningbank.sessions.loosened_checks import accepts_failures
 from reasoningbank.sessions.own_errors import is_misspelt
 from reasoningbank.sessions.signatures import Signature
+from reasoningbank.sessions.strictness import patience
 from reasoningbank.sessions.test_runs import tests_something
 
 _LAUNCHERS = re.compile(r"^python[\d.]*$")
@@ -60,7 +61,7 @@ _SILENCES = re.compile(
     r"\bignore\b|\bsilent\b|--disable|-w$|^-Wno-|-fpermissive|=false$|^--no-(?:validate|check|verify|strict|lint|tests?|audit)\b"
     r"|^--insecure$|^--skip|^--without-tests?$"
 )
-_PATIENCE = re.compile(r"^-{1,2}(?:[\w-]*time-?out|retries|reruns|retry|repeat)(?:=|$)", re.IGNORECASE)
+_CHECKING = re.compile(r"(?:^|[/:_.-])(?:e2e|smoke|specs?|integration|acceptance|verify|checks?|ci)(?:$|[:_.-])")
 _NOT_INSTALLED = vocabulary("ModuleNotFoundError ImportError shell SyntaxError")
 _FIELD = re.compile(r"\.([A-Za-z_]\w*)")
 _PROGRAM_VERSION = re.compile(r"-?\d+(?:\.\d+)*$")
@@ -190,10 +191,10 @@ def _is_set(old: Program, new: Program) -> bool:
 
 def _is_careless(old: Program, new: Program) -> bool:
     """Return whether what is wrong was filed as accepted, or tests were given more time or further attempts."""
-    added = [word for word in new.words if word not in old.words]
     if accepts_failures(" ".join(new.words)):
         return True
-    return tests_something(new) and any(_PATIENCE.search(word) for word in added)
+    checks = tests_something(new) or any(map(_CHECKING.search, new.words[:4]))
+    return checks and bool(patience(new) - patience(old))
 
 
 def _is_launched(old: Program, new: Program, signature: Signature) -> bool:

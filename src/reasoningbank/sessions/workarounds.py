@@ -1,8 +1,8 @@
 """Tell whether a change only hides an error: the check is skipped or made weaker, or the answer is faked.
 
-Four sorts of them are known. What checks is turned off, left out, loosened or deleted. A test puts a double in the
+Five sorts of them are known. What checks is turned off, left out, loosened or deleted. A test puts a double in the
 place of what failed, or expects the failure. The product answers with the very value that was compared, or asks whether
-a test is running. And what reports the error is taken out, or caught and forgotten.
+a test is running. What reports the error is taken out, or caught and forgotten. And the code that failed is taken away.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 
 from reasoningbank.sessions.changes import Change
 from reasoningbank.sessions.loosened_checks import answers_nothing, loosens_check
+from reasoningbank.sessions.removed_code import takes_away
 from reasoningbank.sessions.signatures import Signature
 
 TEST_PLACE = re.compile(
@@ -190,6 +191,7 @@ def hides(signature: Signature, said: str, tested: bool, change: Change) -> bool
         or _narrows(change, said)
         or _excepts_rule(change, signature)
         or _unreports(change, signature)
+        or takes_away(change, signature, said, tested=tested or bool(signature.test), in_test=in_test)
     ):
         return True
     if in_test:
