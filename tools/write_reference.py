@@ -107,12 +107,16 @@ def _cell(text: str) -> str:
 
 
 def _fields(schema: Mapping[str, Any], depth: int = 4) -> str:
-    """Return the names of an object's fields, those of inner objects in brackets."""
+    """Return the names of an object's fields, those of inner objects in brackets; of one of several, of each."""
+    kinds = [each for each in schema.get("anyOf", ()) if each.get("properties")]
+    if kinds:
+        return "; or ".join(_fields(each, depth) for each in kinds)
     words = []
     for name, inner in schema.get("properties", {}).items():
         while "items" in inner or inner.get("additionalProperties"):
             inner = inner.get("items") or inner["additionalProperties"]
-        inside = _fields(inner, depth - 1) if depth and inner.get("properties") else ""
+        named = inner.get("properties") or any("properties" in each for each in inner.get("anyOf", ()))
+        inside = _fields(inner, depth - 1) if depth and named else ""
         words.append(f"`{name}` ({inside})" if inside else f"`{name}`")
     return ", ".join(words) or "an object that depends on the arguments"
 

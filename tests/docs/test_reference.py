@@ -18,7 +18,7 @@ import reasoningbank.types
 from promises import promise
 from reasoningbank.cli.app import COMMANDS, GROUPS, SubGroup, command_of
 from reasoningbank.mcp.schemas import specs_of
-from reasoningbank.operations.json import schema_of
+from reasoningbank.operations.json import properties_of, schema_of
 from reasoningbank.operations.methods import answer_schema, interface
 from reasoningbank.operations.operation import PROFILES, Operation
 from reasoningbank.operations.table import OPERATIONS, SHAPES
@@ -112,7 +112,7 @@ def public_types() -> dict[str, type]:
 @pytest.mark.promise("operations:once")
 @pytest.mark.parametrize("name", list(SHAPES))
 def test_every_shape_is_of_a_type_and_names_only_what_the_type_has(name: str) -> None:
-    assert schema_of(public_types()[name])["properties"]
+    assert properties_of(schema_of(public_types()[name]))
 
 
 @pytest.mark.promise("web:openapi")

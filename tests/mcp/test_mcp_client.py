@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,14 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 
 
 async def answer(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
-    """The structured answer of a call that must succeed; the client has checked it against the output schema."""
+    """The structured answer of a call that must succeed, with every field that the output schema names.
+
+    The client has checked it against the schema itself, which requires none because errors fit it too.
+    """
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     assert isinstance(result.structured_content, dict)
+    jsonschema.validate(result.structured_content, all_required(TOOLS[tool].output_schema))
     assert text_of(result)
     return result.structured_content
 
@@ -73,6 +77,14 @@ async def error(client: Client, tool: str, **arguments: object) -> dict[str, Any
     assert fields["hint"] in text_of(result)
     jsonschema.validate(fields, TOOLS[tool].output_schema)
     return fields
+
+
+def all_required(schema: Any) -> Any:
+    """A copy of a schema of which every object must have all fields that it names."""
+    if not isinstance(schema, Mapping):
+        return schema
+    copy = {name: all_required(each) for name, each in schema.items()}
+    return {**copy, "required": list(copy["properties"])} if "properties" in schema else copy
 
 
 def text_of(result: types.CallToolResult) -> str:

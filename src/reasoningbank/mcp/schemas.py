@@ -170,6 +170,7 @@ def _table_digest() -> str:
 
 
 def _spec(operation: Operation, tool: Tool) -> ToolSpec:
+    from reasoningbank.operations.json import properties_of
     from reasoningbank.operations.methods import answer_schema, interface
     from reasoningbank.operations.operation import inputs_of
     from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
@@ -193,7 +194,7 @@ def _spec(operation: Operation, tool: Tool) -> ToolSpec:
             inputs[each.given] = {**schema, "default": default} if shown else schema
     for name, said in tool.about.items():
         inputs[name]["description"] = said
-    answer: Json = answer_schema(operation).get("properties", {})
+    answer = properties_of(answer_schema(operation))
     return ToolSpec(
         name=tool.name,
         description=tool.description,
@@ -208,11 +209,13 @@ def _spec(operation: Operation, tool: Tool) -> ToolSpec:
 
 
 def _output(word: str, answer: Json) -> tuple[str, Json]:
+    from reasoningbank.operations.json import properties_of
+
     name, _, inside = word.rstrip("}").partition("{")
     schema = answer[name]
     shallow = _shallow(schema)
     if inside:
-        parts = schema["items"]["properties"] if schema["type"] == "array" else schema["properties"]
+        parts = properties_of(schema["items"] if schema["type"] == "array" else schema)
         properties = {each: _shallow(parts[each]) for each in inside.split(",")}
         if schema["type"] == "array":
             return name, {"type": "array", "items": {"type": "object", "properties": properties}}
@@ -223,7 +226,7 @@ def _output(word: str, answer: Json) -> tuple[str, Json]:
 def _shallow(schema: Json) -> Json:
     if "enum" in schema:
         return dict(_TEXT)
-    if "additionalProperties" in schema:
+    if schema.get("additionalProperties"):
         return {"type": "object", "additionalProperties": schema["additionalProperties"]}
     return {"type": schema["type"]} if "type" in schema else {}
 

@@ -10,7 +10,7 @@ import operator
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -175,7 +175,7 @@ def schema_of(annotation: object, *, depth: int = 4) -> Json:
         schemas = [schema_of(each, depth=depth) for each in several]
         if len(several) < len(arguments):
             schemas.append({"type": "null"})
-        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+        return any_of(schemas)
     if isinstance(origin, type) and issubclass(origin, collections.abc.Mapping):
         return {"type": "object", "additionalProperties": schema_of(arguments[1], depth=depth)}
     if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable):
@@ -191,37 +191,75 @@ def schema_of(annotation: object, *, depth: int = 4) -> Json:
         return {"type": "string"}
     if depth <= 0:
         return {"type": "object"}
-    return _object_schema(annotation, depth - 1)
+    return _node_schema() if annotation.__name__ == "Node" else _object_schema(annotation, depth)
+
+
+def object_schema(properties: Mapping[str, Json], *, optional: Collection[str] = ()) -> Json:
+    """Return the schema of an object that has these fields and no others.
+
+    Args:
+        properties: The schema of each field.
+        optional: The fields that it may lack.
+    """
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
+
+
+def any_of(schemas: Sequence[Json]) -> Json:
+    """Return the schema of what fits one of several."""
+    return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+
+
+def alternatives_of(schema: Json) -> list[Json]:
+    """Return the schemas of which one has to fit; a schema without a choice is the only one."""
+    return typing.cast("list[Json]", schema.get("anyOf", [schema]))
+
+
+def properties_of(schema: Json) -> Json:
+    """Return the schema of each field that an object of this schema may have; of several kinds those of all."""
+    return {name: each for kind in alternatives_of(schema) for name, each in kind.get("properties", {}).items()}
+
+
+def with_properties(properties: Mapping[str, Json], schema: Json) -> Json:
+    """Return the schema of an object with further fields before its own, in each of its kinds."""
+    return any_of([_joined(object_schema(properties), each) for each in alternatives_of(schema)])
+
+
+def _joined(first: Json, second: Json) -> Json:
+    """Return the schema of an object that has the fields of both."""
+    properties = {**first["properties"], **second["properties"]}
+    needed = {*first["required"], *second["required"]}
+    return object_schema(properties, optional=properties.keys() - needed)
 
 
 def _object_schema(kind: type, depth: int) -> Json:
-    if kind.__name__ == "Node":
-        return {"type": "object", "properties": _node_properties()}
-    properties: Json = {}
+    """Return the schema of a dataclass; where fields of one of several types are put in its place, of each kind."""
+    kinds = [object_schema({})]
     for field in shape_of(kind):
         found, optional = _type_along(kind, field.way)
-        schema = {"type": "integer"} if field.count else schema_of(found, depth=depth)
         if not field.name:
-            several: list[Json] = typing.cast("list[Json]", schema.get("anyOf", [schema]))
-            for each in several:
-                properties.update(each.get("properties", {}))
-        else:
-            missing = optional and field.missing is None and not field.count
-            properties[field.name] = {"anyOf": [schema, {"type": "null"}]} if missing and schema else schema
-    return {"type": "object", "properties": properties}
+            merged = alternatives_of(schema_of(found, depth=depth))
+            kinds = [_joined(known, each) for known in kinds for each in merged]
+            continue
+        schema = {"type": "integer"} if field.count else schema_of(found, depth=depth - 1)
+        missing = optional and field.missing is None and not field.count
+        part = {field.name: {"anyOf": [schema, {"type": "null"}]} if missing and schema else schema}
+        kinds = [_joined(known, object_schema(part)) for known in kinds]
+    return any_of(kinds)
 
 
-def _node_properties() -> Json:
-    """Return the fields of a node: those of every node, and the special ones, of which each label has its own."""
+def _node_schema() -> Json:
+    """Return the schema of a node: it has the fields of every node, and may have the special ones of its label."""
     from reasoningbank.types.graph import LABEL_FIELDS, LIST_FIELDS
 
     special = dict.fromkeys(name for names in LABEL_FIELDS.values() for name in names)
     lists = {"tags", "reasoning_pointer_ids", *LIST_FIELDS}
     names = ("id", "label", "text", "standing", "claim", "conv_id", "tags", *special, "ingestion_time", "update_time")
-    return {
+    properties: dict[str, Json] = {
         name: {"type": "array", "items": {"type": "string"}} if name in lists else {"type": "string"}
         for name in (*names, "reasoning_pointer_ids")
     }
+    return object_schema(properties, optional=special)
 
 
 def _type_along(kind: object, way: tuple[str, ...]) -> tuple[Any, bool]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from reasoningbank.operations.json import json_of, schema_of, to_json
+from reasoningbank.operations.json import json_of, object_schema, properties_of, schema_of, to_json, with_properties
 from reasoningbank.operations.operation import Json, Operation
 from reasoningbank.operations.signature import Description, MethodSignature, description_of, signature_of
 from reasoningbank.operations.table import OPERATIONS
@@ -119,7 +119,7 @@ def check_answer(operation: Operation, result: object) -> None:
 @functools.cache
 def _is_object(kind: type) -> bool:
     """Return whether the JSON of a type is an object; every call asks, and to find out costs more than a search."""
-    return "properties" in schema_of(kind)
+    return bool(properties_of(schema_of(kind)))
 
 
 def _no_text(operation: Operation, what: str, where: str) -> str:
@@ -186,17 +186,9 @@ def answer_schema(operation: Operation) -> Json:
     signature = interface(operation)
     echoed = {name: signature.named(name).schema for name in operation.echo}
     if operation.plural:
-        listed = schema_of(signature.result)
-        return {"type": "object", "properties": {**echoed, operation.plural: listed, "count": {"type": "integer"}}}
+        return object_schema({**echoed, operation.plural: schema_of(signature.result), "count": {"type": "integer"}})
     if signature.result in {None, type(None)}:
-        return {"type": "object", "properties": {"deleted": {"type": "boolean"}, **echoed}}
+        return object_schema({"deleted": {"type": "boolean"}, **echoed})
     if signature.result is str:
-        return {"type": "object", "properties": {**echoed, TEXT: schema_of(str)}}
-    several = typing.get_args(signature.result) if isinstance(signature.result, types.UnionType) else ()
-    if several:
-        together: Json = {}
-        for each in several:
-            together.update(schema_of(each).get("properties", {}))
-        return {"type": "object", "properties": {**echoed, **together}}
-    schema = schema_of(signature.result)
-    return {**schema, "properties": {**echoed, **schema["properties"]}} if "properties" in schema else schema
+        return object_schema({**echoed, TEXT: schema_of(str)})
+    return with_properties(echoed, schema_of(signature.result))

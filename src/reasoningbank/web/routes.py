@@ -13,7 +13,7 @@ import reasoningbank
 from reasoningbank.mcp.problems import PROBLEM
 from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
-from reasoningbank.operations.json import schema_of
+from reasoningbank.operations.json import object_schema, schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
 from reasoningbank.operations.operation import API, Json, Operation, Route, inputs_of
 from reasoningbank.operations.signature import Parameter
@@ -189,9 +189,7 @@ def openapi() -> Json:
             "operationId": "give_a_ticket",
             "summary": "Get a ticket that opens one WebSocket within thirty seconds.",
             "parameters": [_PROJECT],
-            "responses": _responses(
-                "201", {"type": "object", "properties": {"ticket": _TEXT, "seconds": {"type": "number"}}}
-            ),
+            "responses": _responses("201", object_schema({"ticket": _TEXT, "seconds": {"type": "number"}})),
         }
     }
     paths[prometheus.PATH] = {
@@ -206,7 +204,7 @@ def openapi() -> Json:
         }
     }
     texts = ("type", "title", "detail", "error", "message", "hint")
-    error = {"type": "object", "properties": {**dict.fromkeys(texts, _TEXT), "status": {"type": "integer"}}}
+    error = object_schema({**dict.fromkeys(texts, _TEXT), "status": {"type": "integer"}})
     return {
         "openapi": "3.1.0",
         "info": {"title": "ReasoningBank", "version": reasoningbank.__version__},
@@ -214,7 +212,7 @@ def openapi() -> Json:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Error": {**error, "required": [*texts, "status"]}},
+            "schemas": {"Error": error},
         },
     }
 
@@ -277,7 +275,7 @@ def _workflow(summary: str, inputs: Mapping[str, Json], required: tuple[str, ...
         "summary": summary,
         "parameters": [_PROJECT],
         "requestBody": _body(body),
-        "responses": _responses("201" if "user_input" in inputs else "200", {"type": "object", "properties": answer}),
+        "responses": _responses("201" if "user_input" in inputs else "200", object_schema(answer)),
     }
 
 

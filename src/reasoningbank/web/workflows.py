@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from reasoningbank.errors import BankError, InvalidInput, MissingTenantError
 from reasoningbank.mcp.tickets import PARAMETER, TICKET_SECONDS, TICKETS, Tickets
 from reasoningbank.operations.arguments import Arguments
-from reasoningbank.operations.json import to_json
+from reasoningbank.operations.json import object_schema, to_json
 from reasoningbank.operations.operation import Json
 from reasoningbank.types.conversation import Workflow, WorkflowEvent
 from reasoningbank.web.requests import BankThreads, body_of, check_query, query_flag, query_whole, refusal
@@ -57,10 +57,7 @@ ANSWER: Mapping[str, Json] = {
 """What ``POST /workflow/ai-answer`` takes."""
 BEGUN = ("workflow_id", "message_id", "status", "clarification_question", "message")
 """What is answered of a workflow when a turn begins or ends."""
-REMEMBERED: Json = {
-    "type": "object",
-    "properties": {"nodes": {"type": "array", "items": _TEXT}, "message": _TEXT},
-}
+REMEMBERED: Json = object_schema({"nodes": {"type": "array", "items": _TEXT}, "message": _TEXT})
 """What is answered of the conversation that a turn's end is remembered as."""
 _log = logging.getLogger(__name__)
 
