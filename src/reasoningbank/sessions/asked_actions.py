@@ -7,7 +7,9 @@ counts, so a second way to the same end is one. One that only tries, shows or ta
 
 That it failed counts wherever the task speaks of it. That it passed counts only where the task asks for nothing but
 that: it says in the imperative to publish, deploy, migrate, push or run, or it speaks of a check or build that does not
-pass, and the session shows that it did not and then that it does, at least as strictly.
+pass, and the session shows that it did not and then that it does, at least as strictly. Whatever the action is, it
+counts too where the session began with it, before any edit, and ended with it (``_done_from_the_start``): then all
+edits were made for it. A check that was made weaker in between, and a script that does less than it did, prove nothing.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ from reasoningbank.sessions.commands import (
     vocabulary,
 )
 from reasoningbank.sessions.facts import WORKED_AT, describe_failure, failed
-from reasoningbank.sessions.foreign_failures import asks_to_mend
+from reasoningbank.sessions.foreign_failures import asks_to_mend, asks_to_report
+from reasoningbank.sessions.signatures import Signature, signature_of
 from reasoningbank.sessions.strictness import as_strict_as, gives_up, only_tries
 from reasoningbank.sessions.test_runs import tests_something
+from reasoningbank.sessions.workarounds import hides
 from reasoningbank.types.session import Evidence, Step, Trajectory
 
 
@@ -86,7 +90,7 @@ _SORTS: dict[str, _Sort] = {
     ),
     "build": _sort(
         r"build\w*|compil\w*|bundle|image|apk|ipa|docker|baut|bauen|kompilier\w*|construi\w*", "",
-        "make cmake ninja msbuild xcodebuild meson bazel",
+        "make cmake ninja msbuild xcodebuild meson bazel latexmk pdflatex xelatex lualatex tectonic typst nix-build",
         "build compile bundle assemble package release dist assemblerelease assembledebug",
     ),
     "lint": _sort(
@@ -101,6 +105,40 @@ _SORTS: dict[str, _Sort] = {
         "docs doc site",
     ),
 }  # fmt: skip
+_BEGUN = {
+    "build": re.compile(
+        r"(?:build|compile|bundle|package|assemble|bau\w*|kompilier\w*|construi\w*)"
+        r"(?! (?:me )?(?:an?|some|new|one|our own|us)\b(?! (?:\w+ )?(?:release|debug|production|wheel|image|apk|ipa"
+        r"|bundle|binary|package|installer|docker|container)))\b",
+        re.IGNORECASE,
+    ),
+    "start": re.compile(r"(?:start|launch|bring|boot|serve|spin)\b", re.IGNORECASE),
+    "install": re.compile(
+        r"install (?:\w+ ){0,3}(?:dependenc\w*|deps|packages|requirements|modules|gems|crates)\b", re.IGNORECASE
+    ),
+}
+"""How a task orders what it may also order to be written: to build an image is an action, to build a page is work."""
+_STARTS = vocabulary("start serve up dev run launch")
+_INSTALLS = vocabulary("install i ci sync restore get bootstrap setup")
+_VERB = re.compile(r"(?:^|[.;:!?\n]\s*|\b(?:and|then|please|to|just|now)\s+)(?P<verb>[A-Za-z][\w-]{2,})\b")
+_BESIDE = re.compile(
+    r"(?:^|[.;:!?,\n]\s*|\b(?:and|then|please|just|now|also|you|to)\s+)(?:add|send|notify|post|announce|write|create|implement"
+    r"|update|change|remove"
+    r"|delete|rename|refactor|move|replace|convert|bump|port|translate|optimi[sz]e|speed|reduce|raise|increase|extend"
+    r"|support|document|rewrite|design|introduce|improve|clean|split|extract|merge|free|turn|enable|disable|try)\b",
+    re.IGNORECASE,
+)
+"""Orders to do something else, of which an action that passed says nothing."""
+_FURTHER = re.compile(r"(?:\b(?:and|then)\b|[,;])\s*(?:then |also |please )*(?P<verb>[A-Za-z][\w-]{2,})\b")
+_NEUTRAL = vocabulary(
+    "run execute build compile fix repair mend make get let tell report see show look find keep start launch bring say "
+    "the that this why what how please then also not but when until without have give check it's there our with for "
+    "they you can could should must"
+)
+"""Words after "and" that order nothing beside what the session shows anyway."""
+_OF_OWN_RULE = vocabulary("build compile bundle package assemble start launch bring boot serve spin install make")
+"""Orders whose objects tell whether they mean an action (``_BEGUN``)."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MIGRATES = vocabulary(
     "alembic flask prisma knex sequelize typeorm diesel sqlx doctrine flyway liquibase dbmate goose sqitch"
 )
@@ -158,12 +196,17 @@ _ORDERED = re.compile(
 _STATE = re.compile(
     r"\b(?:fail\w*|broken|breaks?|error\w*|green|clean\w*|pass(?:es|ing)?|works?|working|again|red|fix\w*|without "
     r"warnings?"
-    r"|complain\w*|(?:must|has to|have to|should|get|make|needs? to)\b[^.\n]{0,60}\b(?:build|compile|run|validate"
+    r"|complain\w*|go(?:es)? (?:through|red)|succeed\w*|repair\w*|die[sd]?|breaks|refuses|no longer"
+    r"|(?:must|has to|have to|should|get|make|needs? to)\b[^.\n]{0,60}\b(?:build|compile|run|validate"
     r"|lint)\w*"
     r"|unbreak|problems?|findings?|warnings?|happy)\b",
     re.IGNORECASE,
 )
 """What says of an action how it ends or ought to end."""
+_NEVER_SEEN = frozenset((124, 130, 137, 143))
+"""Statuses of a command that ran out of time or was stopped; one that was not there failed as well."""
+_NO_SIGNATURE = Signature(type="error", message="", line="")
+_LEAST_WORD = 4
 _MAX_TASK = 500
 _NAMES = re.compile(r"[A-Za-z][\w.-]{2,}")
 _WORDS = re.compile(r"[-_:./=]")
@@ -182,20 +225,106 @@ def asked_action(trajectory: Trajectory) -> Evidence | None:
     wanted = _Wanted("\n".join(asked))
     tried = list(_tried(trajectory.steps, wanted))
     if not tried:
-        return None
+        return _done_from_the_start(trajectory.steps, wanted)
     last: dict[str, int] = {sort: index for index, sorts in tried for sort in sorts}
     steps = trajectory.steps
     lost = [index for index in last.values() if failed(steps[index])]
     if lost:
         return _lost(steps, max(lost))
-    if wanted.is_ordered_only(tuple(last)) or _was_mended(steps, tried, wanted):
+    mended = not wanted.only_asks and wanted.is_covered(steps) and _was_mended(steps, tried, wanted)
+    if wanted.is_ordered_only(tuple(last)) or mended:
         index = max(last.values())
-        if all(_is_proven(steps[each], wanted) for each in last.values()):
-            detail = f"what the task asks for passed in its last run: {command(steps[index])[:120]}"
-            return Evidence(
-                kind="last_word", positive=True, detail=detail, step=index, name=f"asked: {attempt(steps[index])}"
-            )
-    return None
+        if all(_is_proven(steps[each], wanted) for each in last.values()) and not _is_weaker(steps, tried):
+            return _passed(steps, index)
+        return None
+    return _done_from_the_start(steps, wanted)
+
+
+def _passed(steps: Sequence[Step], index: int) -> Evidence:
+    detail = f"what the task asks for passed in its last run: {command(steps[index])[:120]}"
+    return Evidence(kind="last_word", positive=True, detail=detail, step=index, name=f"asked: {attempt(steps[index])}")
+
+
+def _is_weaker(steps: Sequence[Step], tried: Sequence[tuple[int, frozenset[str]]]) -> bool:
+    """Return whether what failed passed only after a check was made weaker, or a script left something out."""
+    failures = [index for index, _ in tried if failed(steps[index])]
+    if not failures:
+        return False
+    first, last = failures[0], tried[-1][0]
+    signature = signature_of(steps[first].observation or steps[first].error, command(steps[first])) or _NO_SIGNATURE
+    said = steps[first].observation
+    return any(
+        hides(signature, said, False, change)
+        for doing in doings_of(steps)[first + 1 : last + 1]
+        for change in doing.changes
+        if not change.way
+    )
+
+
+def _done_from_the_start(steps: Sequence[Step], wanted: _Wanted) -> Evidence | None:
+    """Return that the session began with what the task speaks of, and ended with it passed; None otherwise.
+
+    Nothing was edited before it was run first. Where it failed then, the very same command has to pass, in the same
+    folder and as strictly; where it passed at once, nothing may have been edited at all, and the task orders just that.
+    Nothing else may fail after it.
+    """
+    if _BESIDE.search(wanted.text) is not None or wanted.only_asks:
+        return None
+    doings = doings_of(steps)
+    done = [
+        index
+        for index, step in enumerate(steps)
+        if step.action
+        and not step.actor
+        and step.exit_code not in _NEVER_SEEN
+        and any(wanted.means(part) for part in parts(command(step)) if not (part.silent or part.reads))
+    ]
+    orders = wanted.orders_an_action or any(wanted.orders(steps[index]) for index in done)
+    if not done or not (orders or wanted.asks_for_an_end):
+        return None
+    if not wanted.is_covered(steps):
+        return None
+    edits = [index for index, doing in enumerate(doings) if any(change.file for change in doing.changes)]
+    last = done[-1]
+    failures = [index for index in done if failed(steps[index])]
+    if (edits and edits[0] < done[0]) or any(not only_reads(step) and failed(step) for step in steps[last:]):
+        return None
+    if not failures and (edits or not orders):
+        return None
+    mended = all(_passes_later(steps, index, done) for index in failures)
+    proven = steps[last].exit_code == 0 and any(wanted.means(part) for part in proven_by_status(command(steps[last])))
+    every = all(not failed(step) for step in (steps[index] for index in _last_of_each(steps, done)))
+    if not (mended and proven and every) or _is_weaker(steps, [(index, frozenset()) for index in done]):
+        return None
+    return _passed(steps, last)
+
+
+def _last_of_each(steps: Sequence[Step], done: Sequence[int]) -> list[int]:
+    last = {attempt(steps[index]): index for index in done}
+    return [*last.values()]
+
+
+def _passes_later(steps: Sequence[Step], start: int, done: Sequence[int]) -> bool:
+    """Return whether the command that failed passed later: the same words in the same folder, options may be added."""
+    old = _operands(steps[start])
+    return any(
+        index > start
+        and steps[index].exit_code == 0
+        and old is not None
+        and (new := _operands(steps[index])) is not None
+        and old[0] == new[0]
+        and set(old[1]) <= set(new[1])
+        and as_strict_as(steps[index], steps[start])
+        for index in done
+    )
+
+
+def _operands(step: Step) -> tuple[str, tuple[str, ...]] | None:
+    working = [part for part in parts(command(step)) if not (part.silent or part.reads)]
+    if not working:
+        return None
+    last = working[-1]
+    return last.folder, tuple(word for word in last.words if not word.startswith("-"))
 
 
 class _Wanted:
@@ -216,6 +345,7 @@ class _Wanted:
         if not self.ordered and _BY.search(text) is not None:
             self.ordered.append(frozenset({"named"}))
         self.names = {name.rstrip(".").lower() for name in _NAMES.findall(text)} - _GENERIC
+        self.spoken = {piece.lower() for name in _NAMES.findall(text) for piece in (*_pieces(name), name)}
         self.runs = _RUN.search(text) is not None
         self.takes_back = any(word in self.names for word in _TAKES_BACK)
 
@@ -224,7 +354,7 @@ class _Wanted:
         if part.silent or part.reads or only_tries(part) or gives_up(part) or tests_something(part):
             return frozenset()
         told = [word for word in part.words[1:5] if not word.startswith("-")]
-        if any(word in _SHOWS for word in told[:3]) or (
+        if any(word in _SHOWS and word not in self.names for word in told[:3]) or (
             not self.takes_back and any(word in _TAKES_BACK for word in told[:3])
         ):
             return frozenset()
@@ -246,6 +376,69 @@ class _Wanted:
             return frozenset({"named"})
         return frozenset()
 
+    def means(self, part: Program) -> bool:
+        """Return whether the task may speak of what the program did, as far as their words tell."""
+        if part.silent or part.reads or only_tries(part) or gives_up(part):
+            return False
+        if self.sorts_of(part):
+            return True
+        told = [word for word in part.words[1:5] if not word.startswith("-")]
+        if any(word in _TAKES_BACK and word not in self.spoken for word in told[:3]):
+            return False
+        told = [word for word in told if word not in _SHOWS or word in self.spoken]
+        pieces = {piece.lower() for word in (part.program, *told[:3]) for piece in _pieces(word)}
+        begun = {
+            "build": bool(pieces & (_SORTS["build"].words | {"build", "compile"}))
+            or part.program in _SORTS["build"].programs,
+            "start": bool(pieces & _STARTS),
+            "install": bool(pieces & _INSTALLS),
+        }
+        if any(did and self.begun(sort) for sort, did in begun.items()):
+            return True
+        return bool({piece for piece in pieces if len(piece) >= _LEAST_WORD} & (self.spoken - _GENERIC))
+
+    def begun(self, sort: str) -> bool:
+        """Return whether the task orders to build, start or install something."""
+        return any(_BEGUN[sort].match(self.text, match.start("verb")) for match in _VERB.finditer(self.text))
+
+    @property
+    def only_asks(self) -> bool:
+        """Return whether the task only asks for an answer."""
+        return asks_to_report(self.text) and not asks_to_mend(self.text) and not self.ordered
+
+    @property
+    def orders_an_action(self) -> bool:
+        """Return whether the task orders to build, start or install something."""
+        return any(map(self.begun, _BEGUN))
+
+    @property
+    def asks_for_an_end(self) -> bool:
+        """Return whether the task says that something fails or is to work, or orders an action of a known sort."""
+        return self.speaks_of_state or asks_to_mend(self.text) or bool(self.ordered)
+
+    def is_covered(self, steps: Sequence[Step]) -> bool:
+        """Return whether all further orders ("and upload it") were carried out by a command of that name."""
+        further = {match["verb"].lower() for match in _FURTHER.finditer(self.text)} - _NEUTRAL
+        pieces = {
+            piece.lower()
+            for step in steps
+            if further and step.exit_code == 0
+            for part in parts(command(step))
+            for word in part.words[:4]
+            for piece in _pieces(_base(word))
+        }
+        return further <= pieces
+
+    def orders(self, step: Step) -> bool:
+        """Return whether the task orders in the imperative just what the step ran: "sync", "pull", "train"."""
+        pieces = {
+            piece.lower() for part in parts(command(step)) for word in part.words[:4] for piece in _pieces(_base(word))
+        }
+        return any(
+            len(match["verb"]) >= _LEAST_WORD and match["verb"].lower() in pieces - _OF_OWN_RULE
+            for match in _VERB.finditer(self.text)
+        )
+
     def is_ordered_only(self, found: Sequence[str]) -> bool:
         """Return whether the task orders just what was done, and nothing to mend beside it."""
         if asks_to_mend(self.text) or not self.ordered:
@@ -265,6 +458,10 @@ def _says(pattern: re.Pattern[str], text: str, *, anyhow: bool) -> bool:
         if _NEGATED.search(before) is None and (anyhow or _ORDER_BEFORE.search(before) is not None):
             return True
     return False
+
+
+def _pieces(word: str) -> list[str]:
+    return [piece for piece in _WORDS.split(_CAMEL.sub("-", word.strip("'\""))) if piece]
 
 
 def _base(word: str) -> str:

@@ -13,7 +13,7 @@ import functools
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from reasoningbank.sessions.changes import LINTERS, doings_of
@@ -37,6 +37,7 @@ from reasoningbank.sessions.test_runs import (
     TestRun,
     ci_run,
     covers,
+    is_same_command,
     passed_again,
     passed_silently,
     ran_no_tests,
@@ -512,6 +513,12 @@ def _runs_of(steps: tuple[Step, ...]) -> tuple[Mapping[int, TestRun], frozenset[
             run_of(step) or _by_status(steps, index, open_failures.values()) or (ci_run(step) if pushed else None)
         ):
             run = same_command(run, known.values())
+            if run.counted_by:
+                for place, old in runs.items():
+                    if not old.counted_by and not old.succeeded and is_same_command(old.part, run.part):
+                        runs[place] = replace(old, name=run.name)
+                        open_failures.pop(old.name, None)
+                        open_failures[run.name] = runs[place]
             known.setdefault((run.part.words, run.part.folder, run.part.settings), run)
             runs[index] = run
             open_failures = {name: old for name, old in open_failures.items() if not covers(run.name, name)}

@@ -21,7 +21,9 @@ from reasoningbank.sessions.test_summaries import summary_of
 from reasoningbank.types.session import Evidence, EvidenceKind, Step, Trajectory
 
 _MENDS = (
-    r"(?:fix\w*|repair\w*|mend\w*|resolv\w*|solv\w*|correct\w*|patch\w*|implement\w*|make\b[^.\n]{0,60}\bpass"
+    r"(?:fix\w*|repair\w*|mend\w*|resolv\w*|solv\w*|correct\w*|patch\w*|implement\w*"
+    r"|make\b[^.\n]{0,60}\b(?:pass|work|run|green|compile|build)\b"
+    r"|get\b[^.\n]{0,40}\b(?:running|working|to (?:run|work|pass|build|compile|start)|green|through)\b"
     r"|beheb\w*|reparier\w*|korrigier\w*|l[o\u00f6]se?\b|corrige\w*|corrija\w*|r[\u00e9e]par\w*"
     r"|r[\u00e9e]sou\w*|arregl\w*"
     r"|solucion\w*|resuelv\w*|correggi\w*|risolv\w*|sistema\b|consert\w*|resolv\w*|repareer\w*|herstel\w*|修复"
@@ -42,7 +44,9 @@ _WANTED = re.compile(
     r"|fehlschlagende\w* test|test qui [\u00e9e]chou\w*|(?:prueba|test) que falle|test che fallisc\w*"
     r"|teste que falh\w*"
     r"|falende test)\b|失败的测试|失敗するテスト"
-    r"|\b(?:confirm|verify|show|prove|demonstrate|check|test|see|zeig\w*|pr[\u00fcu]f\w*|best[\u00e4a]tig\w*|montre\w*"
+    r"|\b(?:confirm|verify|show|prove|demonstrate|check"
+    r"|(?:(?<![\w'] )|(?<=and )|(?<=to )|(?<=then )|(?<=please ))test|see|zeig\w*"
+    r"|pr[\u00fcu]f\w*|best[\u00e4a]tig\w*|montre\w*"
     r"|v[\u00e9e]rifi\w*|confirm\w*|comprueba|muestra|verifica\w*|mostra\w*|mostre|controleer|toon)\b"
     r"(?:(?!\b(?:not?|never|no longer|doesn't|don't|nicht|kein\w*|pas|niet|geen|non|n[\u00e3a]o)\b)(?:[^.\n]"
     r"|\.(?=\w))){0,80}"

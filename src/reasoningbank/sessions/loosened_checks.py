@@ -21,6 +21,7 @@ _CHECK_SETTINGS = re.compile(
     r"|golangci|markdownlint|yamllint|pre-commit-config|hadolint|shellcheckrc|credo|scalafmt|bandit)[\w.-]*"
     r"|(?:pytest|tox|mypy)\.ini|setup\.cfg|pyproject\.toml|conftest\.py|(?:ruff|nextest|clippy)\.toml|psalm\.xml"
     r"|phpunit[\w.]*|phpstan[\w.-]*|codecov\.ya?ml|checkstyle\.xml|detekt\.ya?ml|analysis_options\.yaml|package\.json"
+    r"|\.?[\w-]*(?:lint|luacheck|audit|semgrep|trivy|deny)[\w-]*(?:\.(?:ya?ml|toml|json\w?|ini|cfg|hcl|[cm]?[jt]s))?"
     r"|tsconfig[\w.]*\.json|(?:jest|vitest|tests?)[.-]?setup[\w.]*|setup-?tests?\.\w+|setupTests\.\w+)$"
 )
 """Files that say what a check looks at and how long it waits, and code that only tests run first."""
@@ -42,7 +43,7 @@ _WAITS_IN_TEST = re.compile(r"\btime_?out\w*['\"]?\s*[:=(]\s*[\d_]|^\s*\}\s*,\s*
 _LEAVES_OUT = re.compile(
     r"\b(?:\w*[pP]athIgnorePatterns|ignore(?:s|d|Patterns|Files|Paths|_paths|-paths|-patterns|-words)?|extend-ignore"
     r"|(?:extend[-_])?excludes?(?:Paths|Files|_paths|_files|_dirs|_lines|-rules)?|excludePaths|excludes_analyse|norecursedirs|omit"
-    r"|skip(?:Files|Dirs|_glob)?|per-file-ignores|coveragePathIgnorePatterns|linterOptions|disabled?_?(?:rules)?)['\"]?\s*[:=]\s*"
+    r"|skip(?:Files|Dirs|_glob|_list|_rules)?|warn_list|suppress\w*|waive\w*|per-file-ignores|coveragePathIgnorePatterns|linterOptions|disabled?_?(?:rules)?)['\"]?\s*[:=]\s*"
     r"(?P<value>\[[^\]]*\]?|\{[^}]*\}?|[^\n]*(?:\n[ \t]+[^\n=:\[]+(?=\n|\Z))*)"
 )
 _FLOOR = re.compile(

@@ -16,7 +16,7 @@ from reasoningbank.sessions.commands import parts
 from reasoningbank.sessions.signatures import Signature
 
 _NEVER = re.compile(
-    r"\b(?:if|elif|unless|while)\b\s*\(?\s*(?:false|False|FALSE|0|nil|None)\s*\)?\s*(?:[:{]|then\b|$)"
+    r"\b(?:if|elif|unless|while)\b\s*\(?\s*(?:false|False|FALSE|0|nil|None)\s*\)?\s*(?:[:{]|then\b|&&|and\b|$)"
     r"|(?:\|\||\bor\b)\s*(?:true|True|1)\s*(?:[):{]|then\b|$)|(?:&&|\band\b)\s*(?:false|False|0)\s*(?:[):{]|then\b|$)"
     r"|^\s*#\s*if 0\s*$|^\s*-?\s*(?:when|if):\s*['\"]?(?:false|never|no)['\"]?\s*$"
     r"|^\s*(?:count|replicas)\s*[:=]\s*0\s*$",
@@ -59,6 +59,11 @@ _SOURCE = re.compile(
     r"|rb|php|java|kts?|cs|swift|scala|exs?|hs|ml|c|cc|cpp|h|hpp|tf|hcl|ya?ml|sql|nix|dart|vue|svelte|R|jl|lua|pl)['\"]?(?:\s|$)"
 )
 """A file that somebody wrote, and no program."""
+_TWICE = re.compile(
+    r"duplicat|already|redefin|redeclar|conflict|multiple|twice|more than once|circular|ambiguous|mismatch",
+    re.IGNORECASE,
+)
+"""An error of which a whole file may be the cause."""
 _SCRIPTS = re.compile(
     r"(?:^|/)(?:package\.json|composer\.json|deno\.jsonc?|[Mm]akefile|GNUmakefile|[Jj]ustfile|Rakefile|Taskfile\.ya?ml"
     r"|Dockerfile[\w.-]*|Jenkinsfile|Procfile|pyproject\.toml|tox\.ini|noxfile\.py)$|\.(?:sh|bash|mk|ya?ml)$"
@@ -67,6 +72,8 @@ _SCRIPTS = re.compile(
 _RUNS_LINES = re.compile(
     r"(?:^|/)(?:[Mm]akefile|GNUmakefile|[Jj]ustfile|Dockerfile[\w.-]*|Jenkinsfile|package\.json)$|\.(?:sh|bash|mk)$"
 )
+_NEEDS = re.compile(r"^[\w./-]+:(?!=)\s+(?P<words>[\w./-]+(?:\s+[\w./-]+)+)\s*$")
+"""A target of a Makefile with what is made before it."""
 _COMMAND_OF_LINE = re.compile(
     r"^\s*(?:-\s*)?(?:['\"]?[\w:.-]+['\"]?\s*[:=]\s*(?P<quoted>\"(?:\\.|[^\"\\])*\")"
     r"|(?:RUN|CMD|run:|script:|cmd:|-)\s+(?P<told>\S.*)|[@-]*(?P<plain>\w.*))$"
@@ -84,7 +91,7 @@ def takes_away(change: Change, signature: Signature, said: str, *, tested: bool,
         in_test: Whether the changed file holds tests.
     """
     if _DELETES.match(change.text):
-        return _SOURCE.search(change.text) is not None and _TOO_MUCH.search(signature.line) is None
+        return _SOURCE.search(change.text) is not None and _TWICE.search(signature.line) is None
     if change.whole or not change.file or not (change.old or change.new):
         return False
     if leaves_off(change):
@@ -163,6 +170,8 @@ def _drops_command(change: Change) -> bool:
 
 def _commands(line: str) -> list[tuple[str, ...]]:
     """Return the commands that a line of a script runs one after the other; none where it is no chain or command."""
+    if (needs := _NEEDS.match(line)) is not None:
+        return [(word,) for word in needs["words"].split()]
     match = _COMMAND_OF_LINE.match(line.rstrip().rstrip(","))
     if match is None:
         return []

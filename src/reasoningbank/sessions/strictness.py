@@ -42,6 +42,7 @@ _TRIES_OF = {
     "rsync": vocabulary("-n"),
     "ansible-playbook": vocabulary("--check -C --syntax-check"),
     "ninja": vocabulary("-n"),
+    "xcodebuild": vocabulary("-showsdks -list -version -showBuildSettings -showdestinations"),
 }
 """Programs to which other options say the same."""
 _GIVES_UP = vocabulary("--abort --quit --skip")
@@ -51,6 +52,11 @@ _PATIENT = re.compile(
 )
 """Options that let tests wait longer or try again."""
 _PATIENT_SETTING = re.compile(r"^\w*(?:RETR(?:Y|IES)|RERUN|FLAK|ATTEMPT|TIME_?OUT|PATIENCE)\w*=", re.IGNORECASE)
+_NARROW = vocabulary(
+    "--target -target --only --stage --filter --scope --tags --limit --skip-tags -x --exclude-task --include --exclude "
+    "-pl --projects --start-at-task --step --select --skip"
+)
+"""Options that let a program do a part of its work."""
 _MAX_MARK = 40
 
 
@@ -89,6 +95,11 @@ def patience(part: Program) -> frozenset[str]:
     return frozenset((*words, *(word for word in (*part.settings, *part.exported) if _PATIENT_SETTING.search(word))))
 
 
+def narrowing(part: Program) -> frozenset[str]:
+    """Return the options by which the program does only a part of its work."""
+    return frozenset({word.partition("=")[0] for word in part.words[1:]} & _NARROW)
+
+
 def gives_up(part: Program) -> bool:
     """Return whether the program ends what it was at (``git rebase --abort``), or only shows how it is used."""
     options = {word.partition("=")[0] for word in part.words[1:]}
@@ -107,7 +118,8 @@ def as_strict_as(later: Step, earlier: Step) -> bool:
     if not new or not old:
         return True
     marks = frozenset[str]().union(*map(strict_marks, new))
-    return strict_marks(old[-1]) <= marks and (only_tries(old[-1]) or not only_tries(new[-1]))
+    narrower = frozenset[str]().union(*map(narrowing, new)) - narrowing(old[-1])
+    return not narrower and strict_marks(old[-1]) <= marks and (only_tries(old[-1]) or not only_tries(new[-1]))
 
 
 def _working(step: Step) -> list[Program]:

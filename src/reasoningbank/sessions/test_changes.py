@@ -22,7 +22,7 @@ from reasoningbank.sessions.places import elsewhere
 from reasoningbank.sessions.removed_code import does_nothing, leaves_out_commands
 from reasoningbank.sessions.strictness import patience
 from reasoningbank.sessions.test_runs import BY_STATUS, TestRun, covers
-from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE
+from reasoningbank.sessions.workarounds import CHECKED, SKIPS, TEST_DEFINED, TEST_PLACE, turns_rule_off
 from reasoningbank.types.session import Step, Trajectory
 
 _TESTS = (
@@ -111,7 +111,7 @@ def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequ
                     return f"Tests that had failed were skipped or removed at step {index}."
             if not _ASKED_TO_SET.search(asked):
                 for index, change in changes:
-                    if lowers_bar(change):
+                    if lowers_bar(change) or turns_rule_off(change):
                         return f"The settings of the checks were made weaker after they failed, at step {index}."
             for index in range(start, end):
                 removed = [match["file"] for match in _DELETED.finditer(trajectory.steps[index].action)]

@@ -206,12 +206,13 @@ def same_command(run: TestRun, earlier: Iterable[TestRun]) -> TestRun:
     if not run.counted_by:
         return run
     for old in earlier:
-        if old.counted_by and _is_same_command(old.part, run.part):
+        if old.counted_by and is_same_command(old.part, run.part):
             return replace(run, name=old.name)
     return run
 
 
-def _is_same_command(one: Program, other: Program) -> bool:
+def is_same_command(one: Program, other: Program) -> bool:
+    """Return whether two runs have the same words in the same folder, and are equally strict."""
     if (one.words, one.folder) != (other.words, other.folder):
         return False
     return strict_marks(one) == strict_marks(other)
@@ -297,7 +298,7 @@ def _same_again(line: str, earlier: Iterable[TestRun]) -> TestRun | None:
         for failure in earlier:
             old = failure.part
             name = failure.name
-            same = _is_same_command(part, old)
+            same = is_same_command(part, old)
             if not same and runner:
                 name = _name(part, runner)
                 same = covers(name, failure.name) and _TASKS.intersection(old.words) <= set(part.words)

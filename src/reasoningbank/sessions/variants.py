@@ -16,7 +16,7 @@ from reasoningbank.sessions.commands import SURROUNDINGS, Program, vocabulary
 from reasoningbank.sessions.loosened_checks import accepts_failures
 from reasoningbank.sessions.own_errors import is_misspelt
 from reasoningbank.sessions.signatures import Signature
-from reasoningbank.sessions.strictness import patience
+from reasoningbank.sessions.strictness import narrowing, patience
 from reasoningbank.sessions.test_runs import tests_something
 
 _LAUNCHERS = re.compile(r"^python[\d.]*$")
@@ -314,6 +314,8 @@ def _is_flagged(old: Program, new: Program, failed: Doing, signature: Signature)
     names = {word.split("=", 1)[0] for word in added}
     careless = names & _SMALLER or any(name.startswith("--allow-empty") for name in names)
     if not added or careless or names <= _QUIET_FLAGS or any(_SILENCES.search(word) for word in rest):
+        return False
+    if any(name not in signature.line for name in narrowing(new) - narrowing(old)):
         return False
     script = new.words.index(failed.script) if failed.script in new.words else len(new.words)
     if any(new.words.index(word) > script for word in added) and not _ASKS.search(signature.line):

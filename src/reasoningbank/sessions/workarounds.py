@@ -66,7 +66,8 @@ _RULE_OFF = re.compile(
     r"|^\s*['\"]?ignore(?:Patterns)?['\"]?\s*[:=]\s*\[|\bexclude['\"]?\s*[:=]|\ballow_failure:\s*true|\bskip\s*:\s*true|\bskipTests\b"
     r"|\bmaven\.test\.skip\b|\bignoreFailures\s*=?\s*true|\bfail[-_]under\b|\bignoreErrors\b|\bpassWithNoTests\b"
     r"|\"test\"\s*:\s*\"(?:true|exit 0|echo)\b|\bif:\s*false\b|\bnolint\b|shellcheck disable=|rubocop:disable"
-    r"|phpstan-ignore|\bas\s+(?:any|unknown\s+as)\b|\bcast\(\s*['\"]?Any\b"
+    r"|\babortOnError\s*=?\s*false|\b(?:allW|w)arningsAsErrors\s*=?\s*(?:false|\.set\(false)|\bfailOn\w+>?\s*[=:]?\s*false"
+    r"|\bhaltonfailure=\"(?:no|false)|phpstan-ignore|\bas\s+(?:any|unknown\s+as)\b|\bcast\(\s*['\"]?Any\b"
     r"|@SuppressWarnings|#pragma (?:warning disable|GCC diagnostic ignored)|^-W(?:no-)",
     re.MULTILINE,
 )
@@ -166,7 +167,9 @@ _CHECKS = re.compile(
 )
 _ASSERTIONS = frozenset(("AssertionError", "panic", "go"))
 _RULE = re.compile(r"\b[A-Z]{1,5}\d{2,6}\b|\(([\w:/-]{4,})\)$|\[([a-z][\w-]{3,})\]$|  ([@a-z][\w/-]*-[\w/-]+)$")
-_SETTINGS = re.compile(r"\.(?:toml|ini|cfg|ya?ml|jsonc?|config)$|\.(?:config|conf)\.\w{2,3}$|(?:^|/)\.[\w.-]+$")
+_SETTINGS = re.compile(
+    r"\.(?:toml|ini|cfg|ya?ml|jsonc?|config|gradle|gradle\.kts|xml|sbt)$|\.(?:config|conf)\.\w{2,3}$|(?:^|/)\.[\w.-]+$"
+)
 _UNFINISHED = re.compile(r"not.?(?:yet.?)?implemented|unimplemented|\btodo\b", re.IGNORECASE)
 _LEAST_SHARED = 2
 _SHARED_WORD = re.compile(r"[A-Za-z_]\w{2,}")
@@ -205,6 +208,13 @@ def hides(signature: Signature, said: str, tested: bool, change: Change) -> bool
         or answers_nothing(change)
     )
     return faked or _stands_in(change, said, tested=tested or asserted) or _adds(_ASKS_FOR_TEST, change)
+
+
+def turns_rule_off(change: Change) -> bool:
+    """Return whether a rule of a check was turned off in settings, whatever tool reads them."""
+    return _SETTINGS.search(change.file) is not None and any(
+        match[0] not in change.old for match in _RULE_OFF.finditer(change.new)
+    )
 
 
 def is_comment(change: Change) -> bool:
