@@ -472,15 +472,15 @@ class MemoryTables:
         from reasoningbank.storage.vector_file import unit_vector
 
         vectors: dict[str, bytes] = {}
-        dimensions: dict[str, int] = {}
+        dimension = 0
         for leg, vector in indexed.vectors.items():
             if leg not in VECTOR_LEGS:
                 raise InvalidInput(f"there is no dense leg {leg!r}; the legs are {', '.join(VECTOR_LEGS)}")
             row = unit_vector(vector)
-            vectors[leg], dimensions[leg] = row.tobytes(), len(row)
-        if len(set(dimensions.values())) > 1:
-            raise ModelMismatch("the vectors of one memory have different dimensions")
-        for dimension in dimensions.values():
+            if vectors and len(row) != dimension:
+                raise ModelMismatch("the vectors of one memory have different dimensions")
+            vectors[leg], dimension = row.tobytes(), len(row)
+        if vectors:
             self._unit.check_space(indexed.model_id, dimension)
         return vectors
 

@@ -101,6 +101,11 @@ _INDEX_WORDS = {
     f"SELECT key, {index.column} FROM {table} WHERE key BETWEEN ? AND ? ORDER BY key"
     for table, index in TEXT_INDEXES.items()
 }
+_INDEX_WORDS_OF_ONE = {
+    table: f"INSERT INTO {index.table} (rowid, {index.column}) "  # noqa: S608 - constant names
+    f"SELECT key, {index.column} FROM {table} WHERE key = ?"
+    for table, index in TEXT_INDEXES.items()
+}
 _FORGET_WORDS = {
     table: f"DELETE FROM {index.table} WHERE rowid = ?"  # noqa: S608 - constant names
     for table, index in TEXT_INDEXES.items()
@@ -244,7 +249,10 @@ class ConnectionSource:
         self.run(f"INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1), ('pgsz', 1950)")  # noqa: S608
 
     def index_words(self, table: str, first: int, last: int) -> None:
-        self.run(_INDEX_WORDS[table], (first, last))
+        if first == last:
+            self.run(_INDEX_WORDS_OF_ONE[table], (first,))
+        else:
+            self.run(_INDEX_WORDS[table], (first, last))
 
     def forget_words(self, table: str, key: int) -> None:
         self.run(_FORGET_WORDS[table], (key,))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, cast
 
 from reasoningbank.batches import Batches
@@ -269,11 +270,9 @@ class Store(StoreReader):
             team, org = json.loads(cast(str, rows[0][0]))
             return Membership(team=str(team), org=str(org))
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """Return one atomic, durable unit of writes; an exception inside leaves no trace."""
-        with self._database.writing() as unit:
-            yield Transaction(unit)
+        return _Writing(self._database.writing())
 
     def write_together(self, write: Callable[[Transaction], None]) -> None:
         """Write in one transaction with the other threads that want to at this moment.
@@ -311,6 +310,23 @@ class Store(StoreReader):
     def close(self) -> None:
         """Release what the store holds; a second time does nothing."""
         self._database.close()
+
+
+class _Writing:
+    """Give the tables of a transaction for the time of a block."""
+
+    __slots__ = ("_units",)
+
+    def __init__(self, units: AbstractContextManager[Unit]) -> None:
+        self._units = units
+
+    def __enter__(self) -> Transaction:
+        return Transaction(self._units.__enter__())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._units.__exit__(kind, error, trace)
 
 
 def _run(name: str, value: str) -> Run:

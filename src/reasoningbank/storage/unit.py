@@ -140,6 +140,18 @@ class _Progress(NamedTuple):
     weights: ProjectWeights | None
     noted: bool
     said: bool
+    unindexed: _Unindexed | None
+
+
+class _Unindexed(NamedTuple):
+    """Rows of one table that were stored, and whose words are not in its index yet."""
+
+    table: str
+    first: int
+    last: int
+
+
+_MOST_UNINDEXED = 1_000
 
 
 class Unit:
@@ -162,6 +174,7 @@ class Unit:
         self._wrote = self._writing = self._noted = self._said = False
         self._known: dict[str, int] = {}
         self._last_numbers: dict[str, int] = {}
+        self._unindexed: _Unindexed | None = None
         self.weights: ProjectWeights | None = None
         self.change = 0
         self.undone = 0
@@ -195,14 +208,32 @@ class Unit:
         return self._live().claim(sql, values)
 
     def index_words(self, table: str, first: int, last: int) -> None:
-        """Put the words of the rows whose keys are from the first to the last into the table's index."""
+        """Put the words of the rows whose keys are from the first to the last into the table's index.
+
+        Rows that follow one another are put there together, at the latest before the transaction is committed: an index
+        writes out what it holds after each statement. Nothing in a transaction searches for words.
+        """
+        self._live()
         self._wrote = True
-        self._live().index_words(table, first, last)
+        held = self._unindexed
+        follows = held is not None and held.table == table and first == held.last + 1
+        if held is not None and follows and last - held.first < _MOST_UNINDEXED:
+            self._unindexed = held._replace(last=last)
+            return
+        self._index_held_words()
+        self._unindexed = _Unindexed(table, first, last)
 
     def forget_words(self, table: str, key: int) -> None:
         """Take the words of a row out of the table's index; called before they change and before the row goes."""
         self._wrote = True
+        self._index_held_words()
         self._live().forget_words(table, key)
+
+    def _index_held_words(self) -> None:
+        if self._unindexed is not None:
+            table, first, last = self._unindexed
+            self._live().index_words(table, first, last)
+            self._unindexed = None
 
     def begin(self) -> int:
         """Begin the transaction; return how many migrations the file has had."""
@@ -212,12 +243,14 @@ class Unit:
         self._schema, self._last_change, self._last_key = standing.schema, standing.change, standing.key
         self._space, self.weights = standing.space, standing.weights
         self._wrote = False
+        self._unindexed = None
         return self._schema
 
     def commit(self) -> None:
         """Make everything durable; nothing of it when a write failed half-way."""
         self.check_whole()
         writer = self._held()
+        self._index_held_words()
         if self._noted and not self._said:
             self.run("UPDATE floors SET value = ? WHERE name = 'change' AND value < ?", (self.change, self.change))
         standing = BankStanding(
@@ -382,7 +415,9 @@ class Unit:
         first = not self._wrote
         if not first:
             self._source.run("SAVEPOINT one_write")
-        return first, _Progress(self.change, self._last_key, self._space, self.weights, self._noted, self._said)
+        return first, _Progress(
+            self.change, self._last_key, self._space, self.weights, self._noted, self._said, self._unindexed
+        )
 
     def _end_write(self, first: bool, before: _Progress, error: BaseException | None) -> None:
         if error is None:
@@ -391,6 +426,7 @@ class Unit:
             return
         self.change, self._last_key, self._space = before.change, before.last_key, before.space
         self.weights, self._noted, self._said = before.weights, before.noted, before.said
+        self._unindexed = before.unindexed
         self._known.clear()
         self._last_numbers.clear()
         self.undone += 1

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 
 from reasoningbank.errors import (
@@ -190,13 +191,14 @@ def _check_length(name: str, text: str, limit: int) -> None:
         raise TextTooLong(f"the {name} has {len(text)} characters; the limit is {limit}")
 
 
+@lru_cache(maxsize=16)
 def fingerprint(*texts: str) -> bytes:
-    """Return a 16-byte hash of the case-folded letters and digits: equal for texts that read the same."""
-    digest = hashlib.blake2b(digest_size=16)
-    for text in texts:
-        digest.update(_letters(text))
-        digest.update(b"\x00")
-    return digest.digest()
+    """Return a 16-byte hash of the case-folded letters and digits: equal for texts that read the same.
+
+    The last few are remembered: a memory that is stored is asked for its own several times.
+    """
+    letters = b"".join([_letters(text) + b"\x00" for text in texts])
+    return hashlib.blake2b(letters, digest_size=16).digest()
 
 
 def _letters(text: str) -> bytes:

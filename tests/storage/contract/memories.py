@@ -230,6 +230,27 @@ class MemoryConformance(Conformance):
             with store.transaction() as transaction:
                 assert transaction.evidence.add_signal(signal("m1"), once=True)
 
+    @promise("storage:refused-write")
+    def test_words_of_a_transaction_are_found_whatever_else_it_did(self) -> None:
+        with self.fresh() as store:
+            with store.transaction() as transaction:
+                for number in range(6):
+                    transaction.memories.insert(lesson(f"m{number}"), indexed(f"kiwi word{number}"))
+                    with refuses(InvalidInput):
+                        transaction.memories.insert(lesson(f"m{number}"), indexed("pear"))
+                transaction.memories.delete("m1")
+                transaction.memories.update(lesson("m2", version=2), indexed("melon"))
+                with refuses(MemoryNotFound), transaction.whole():
+                    transaction.memories.insert(lesson("m6"), indexed("kiwi"))
+                    transaction.memories.delete("missing")
+                transaction.memories.insert(lesson("m7"), indexed("kiwi"))
+            found = {
+                text: {hit.id for hit in store.search.matching(text, EVERYTHING, 9).hits}
+                for text in ("kiwi", "melon", "pear", "word1")
+            }
+            assert found == {"kiwi": {"m0", "m3", "m4", "m5", "m7"}, "melon": {"m2"}, "pear": set(), "word1": set()}
+            assert store.check().problems == ()
+
     @promise(
         "storage:refused-write",
         "A refused write changes nothing, even when the caller catches its error and the transaction goes on.",
