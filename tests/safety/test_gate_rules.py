@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from uuid import UUID
 
 import corpus
 import pytest
@@ -149,3 +150,34 @@ def test_the_short_way_says_the_same_of_any_mixture(pieces: Sequence[str], betwe
 def test_the_short_way_says_the_same_of_long_texts(pieces: Sequence[str]) -> None:
     text = " ".join(pieces)
     assert find_danger(text) == thorough(text)
+
+
+WORDS = sorted({word for sentence in HONEST for word in sentence.split()} | set(PIECES))
+
+
+@promise("attack:gate")
+def test_a_plain_word_opens_the_same_as_when_every_disguise_is_taken_off() -> None:
+    words, chance = RuleWords(rules()), random.Random(5)
+    plain = [word for word in WORDS if words.is_undisguised(word)]
+    assert len(plain) > len(WORDS) / 2
+    for word in plain:
+        for each in (word, word.upper(), f"({word}", f"{word}.", f'{word}",', f"{word}_{chance.choice(plain)}"):
+            if words.is_undisguised(each):
+                assert words.told(each) == words.told_in_all_forms(each), each
+
+
+@promise("attack:gate")
+def test_no_rule_is_worded_with_the_digits_of_a_uuid() -> None:
+    letters = re.compile(r"[a-f]|[oieast]")  # digits may stand for the latter
+    for rule in rules():
+        for way in rule.ways:
+            spelled = [[word for word in group if not letters.sub("", word.rstrip("*"))] for group in way.groups]
+            assert not way.groups or not all(spelled), (rule.does, spelled)
+
+
+@promise("attack:gate")
+@given(st.uuids())
+@settings(max_examples=100, deadline=None)
+def test_a_uuid_says_nothing(number: UUID) -> None:
+    assert not unicode.speaks(str(number))
+    assert thorough(str(number)) == ""

@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -76,21 +75,27 @@ def analyse(text: str) -> str:
     """
     if text.isascii() and text.islower() and text.replace(" ", "").isalpha():
         return " ".join(token[:MAX_WORD] for token in text.split())
-    words: list[str] = []
-    for token in _tokens(text):
-        if token.islower() and token.isalnum() and token.isascii():
-            words.append(token[:MAX_WORD])
-        elif len(token) <= MAX_WORD:
-            words += _known_words(token)
-        else:
-            words += _spread(token, pairs_only=False)
-    return " ".join(words)
+    known = _words_of
+    parts = [known.get(token) or _learned(token) for token in _tokens(text)]
+    return " ".join(filter(None, parts))
 
 
-@lru_cache(maxsize=8_192)
-def _known_words(token: str) -> tuple[str, ...]:
-    """Return the words of a short compound; most of those that are no plain words come again and again."""
-    return tuple(_spread(token, pairs_only=False))
+_MOST_KNOWN = 16_384
+_words_of: dict[str, str] = {}
+"""The words of tokens that were seen before: most come again and again."""
+
+
+def _learned(token: str) -> str:
+    """Return the words of a token, and remember those of a short one."""
+    if token.islower() and token.isalnum() and token.isascii():
+        words = token[:MAX_WORD]
+    else:
+        words = " ".join(_spread(token, pairs_only=False))
+    if len(token) <= MAX_WORD:
+        if len(_words_of) >= _MOST_KNOWN:
+            _words_of.clear()
+        _words_of[token] = words
+    return words
 
 
 class QueryWords(NamedTuple):

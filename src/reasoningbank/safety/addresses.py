@@ -38,7 +38,6 @@ _PARTS = 4
 """Parts of an IPv4 address."""
 _SHORT = 6
 """An address of IPv6 of so few characters may be something else."""
-_SIGNS = ("://", "@", "www.", ".", ":")
 
 
 class AddressPlace(NamedTuple):
@@ -95,7 +94,7 @@ _VERSION = re.compile(r"(?:\bversions?|\brelease|\bv\.?|[=~^<>])\s*$", re.IGNORE
 
 def places(text: str) -> Iterator[AddressPlace]:
     """Yield the addresses in a text in plain characters, in their order."""
-    if not any(sign in text for sign in _SIGNS):
+    if "." not in text and ":" not in text and "@" not in text:
         return
     for match in _pattern().finditer(text):
         found = match.lastgroup if match.lastgroup not in {"path", "below"} else None

@@ -211,6 +211,11 @@ def _is_plain(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
+def may_be_in_pairs(text: str) -> bool:
+    """Return whether letters may be written as pairs of hexadecimal digits that stand apart."""
+    return (" 6" in text and " 7" in text) or (":6" in text and ":7" in text)
+
+
 def decoded_runs(text: str, long: str) -> Iterator[tuple[int, int, str]]:
     """Yield what is encoded in base64 or in hexadecimal digits and reads as text, with its start and end.
 
@@ -228,8 +233,7 @@ def decoded_runs(text: str, long: str) -> Iterator[tuple[int, int, str]]:
             position = max(0, text.find(run, position))
             yield position, position + len(run), decoded
             position += len(run)
-    spaced = (" 6" in text and " 7" in text) or (":6" in text and ":7" in text)
-    for match in _SPACED_HEXADECIMAL.finditer(text) if spaced else ():
+    for match in _SPACED_HEXADECIMAL.finditer(text) if may_be_in_pairs(text) else ():
         if decoded := _decoded(match.group().replace(":", " "), bytes.fromhex):
             yield match.start(), match.end(), decoded
 

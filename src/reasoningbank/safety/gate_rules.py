@@ -22,6 +22,15 @@ from reasoningbank.safety.unicode import apart, forms, spans_words
 _FILE = "gate_rules.toml"
 _PART = re.compile(r"\{([a-z_]+)\}")
 _RUN = re.compile(r"[a-z]+")
+_UNDISGUISED = re.compile(
+    r"""["'(`]?(?:"""
+    r"""(?:[A-Za-z][a-z]+|[A-Z]{2,})(?:[-'_][a-z]{2,})*(?:'[a-z])?(?:\(\))?(?:[.,;:!?)"'`]|[)"'`][.,;:])?"""
+    r"""|[0-9]{3,}(?:[.,;!?)"'`]|[)"'`][.,;])?)""",
+    re.ASCII,
+)
+"""A word of plain letters or digits: it has one form, names no place and belongs to no disguise."""
+_LONGEST_UNDISGUISED = 19
+"""A longer word may be something encoded."""
 _MOST_KNOWN = 16_384
 _LONGEST_KNOWN = 60
 DISGUISE = 1
@@ -129,8 +138,10 @@ class RuleWords:
                 needed = reduce(or_, (groups[group] for group in way.groups), 0) or ADDRESS
                 self._ways.append((needed, rule, way.pattern))
         self._sizes = sorted({len(word) for word in self._begun})
+        self._beginnings = {word[: self._sizes[0]] for word in self._begun}
         self._opened: dict[int, list[tuple[Rule, re.Pattern[str]]]] = {}
         self._harmless: set[str] = set()
+        self._harmless_before: set[str] = set()
         self._telling: dict[str, int] = {}
 
     def _add(self, group: Sequence[str], bit: int) -> None:
@@ -142,6 +153,7 @@ class RuleWords:
         """Return what the words of a text hold, as bits: groups, ``DISGUISE``, ``ADDRESS``, ``OUTSIDE``."""
         words = set(text.split())
         words -= self._harmless
+        words -= self._harmless_before
         return reduce(or_, [self._telling.get(word) or self._told(word) for word in words], 0)
 
     def opened(self, bits: int) -> list[tuple[Rule, re.Pattern[str]]]:
@@ -155,18 +167,38 @@ class RuleWords:
         return found
 
     def _told(self, word: str) -> int:
-        bits = DISGUISE if spans_words(word) else 0
-        for form in dict.fromkeys(each for read in forms(word) for each in (word, read, apart(read))):
-            bits |= reduce(or_, [_BITS[place.kind] for place in places(form)], 0)
-            for run in _RUN.findall(form.lower()):
-                bits |= self._whole.get(run, 0)
-                for size in self._sizes:
-                    bits |= self._begun.get(run[:size], 0)
+        bits = self.told(word)
         if len(word) <= _LONGEST_KNOWN:
             if len(self._harmless) + len(self._telling) >= _MOST_KNOWN:
-                self._harmless, self._telling = set(), {}
+                self._harmless_before, self._harmless, self._telling = self._harmless, set(), {}
             if bits:
                 self._telling[word] = bits
             else:
                 self._harmless.add(word)
+        return bits
+
+    @staticmethod
+    def is_undisguised(word: str) -> bool:
+        """Return whether a word surely has one form, names no place and belongs to no disguise."""
+        return len(word) <= _LONGEST_UNDISGUISED and _UNDISGUISED.fullmatch(word) is not None
+
+    def told(self, word: str) -> int:
+        """Return what a word holds, as bits."""
+        return self._opened_by(word) if self.is_undisguised(word) else self.told_in_all_forms(word)
+
+    def told_in_all_forms(self, word: str) -> int:
+        """Return what a word holds that may name a place or wear a disguise."""
+        bits = DISGUISE if spans_words(word) else 0
+        for form in dict.fromkeys(each for read in forms(word) for each in (word, read, apart(read))):
+            bits |= reduce(or_, [_BITS[place.kind] for place in places(form)], 0) | self._opened_by(form)
+        return bits
+
+    def _opened_by(self, plain: str) -> int:
+        """Return the groups of the words in a text in plain characters."""
+        bits = 0
+        for run in _RUN.findall(plain.lower()):
+            bits |= self._whole.get(run, 0)
+            if run[: self._sizes[0]] in self._beginnings:
+                for size in self._sizes:
+                    bits |= self._begun.get(run[:size], 0)
         return bits

@@ -25,7 +25,7 @@ from operator import or_
 
 from reasoningbank.safety.addresses import MARKS, marked, places
 from reasoningbank.safety.gate_rules import DISGUISE, OUTSIDE, Rule, RuleWords, rules
-from reasoningbank.safety.unicode import apart, folded, forms, speaks
+from reasoningbank.safety.unicode import apart, folded, forms, may_span_words, speaks
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.memory import Memory
@@ -247,7 +247,7 @@ def find_danger(*texts: str) -> str:
     joints = _JOINTS if len(told) >= _LEAST_TAGGED else _JOINTS[:2]
     joinings = [joint.join(told) for joint in joints] if len(told) > 1 else told
     bits = reduce(or_, map(_words().read, joinings[1:] or joinings), 0)
-    if not bits & DISGUISE and not _words().opened(bits):
+    if not _words().opened(bits) and not (bits & DISGUISE and any(map(may_span_words, joinings))):
         return ""
     for joined in joinings:
         for form in forms(joined):

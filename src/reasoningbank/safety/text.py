@@ -128,13 +128,21 @@ def _remember(digest: bytes) -> None:
     _known_to_be_safe.add(digest)
 
 
+_HARMLESS = re.compile(r"[A-Za-z]?[a-z]{0,8}[0-9]{0,3}", re.ASCII)
+"""A word too short for a secret, with nothing beside it that would make it one."""
+
+
 def _safe(text: str, counts: Counter[str]) -> str:
+    if _HARMLESS.fullmatch(text):
+        return text
     redacted = redact(text)
     counts.update({finding.kind: finding.count for finding in redacted.findings})
     return redacted.text
 
 
 def _safe_line(text: str, counts: Counter[str]) -> str:
+    if _HARMLESS.fullmatch(text):
+        return text
     redacted = _safe(clean(text), counts)
     line = clean_line(redacted)
     return line if line == redacted else _safe(line, counts)

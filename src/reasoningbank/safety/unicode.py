@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 
-from reasoningbank.safety.disguises import decoded_runs, unfold
+from reasoningbank.safety.disguises import decoded_runs, may_be_in_pairs, unfold
 from reasoningbank.safety.lookalikes import PLAIN
 
 MAX_COMBINING_MARKS = 30
@@ -187,6 +187,17 @@ def spans_words(word: str) -> bool:
     return (len(word) < _LONGEST_PART and _PART_OF_A_SPAN.search(word) is not None) or "rot13" in word.lower()
 
 
+def may_span_words(text: str) -> bool:
+    """Return whether a text may wear a disguise over several words: what ``spans_words`` says of one comes together.
+
+    One letter alone is none, nor is a number: letters set apart are two each between gaps.
+    """
+    if not text.isascii() or any(sign in text for sign, _ in _DISGUISED):
+        return True
+    wide = _JOINED.sub(" ", text) if "\n" in text else text
+    return _BETWEEN_GAPS.search(wide) is not None or may_be_in_pairs(text) or "rot13" in text.lower()
+
+
 def forms(text: str) -> Iterator[str]:
     """Yield the text in plain characters on one line, and each further form in which it would read differently.
 
@@ -310,8 +321,14 @@ _ROT13 = str.maketrans(
 _LONG_WORD = re.compile(r"[^\W\d_]{2,}")
 _LEAST_WORDS = 3
 _MOST_CHARACTERS = 40
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def speaks(name: str) -> bool:
-    """Return whether a name can say a sentence, as a short word or a number cannot: then the gate has to read it."""
+    """Return whether a name can say a sentence, as a short word or a number cannot: then the gate has to read it.
+
+    A UUID cannot, whatever its digits stand for: no word that a rule asks for is made of them alone.
+    """
+    if _UUID.fullmatch(name):
+        return False
     return len(name) > _MOST_CHARACTERS or len(_LONG_WORD.findall(apart(folded(name)))) >= _LEAST_WORDS
