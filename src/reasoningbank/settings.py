@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -457,7 +458,12 @@ def matching_environment(beginnings: tuple[str, ...]) -> dict[str, str]:
 
 
 def is_in_environment(beginning: str) -> bool:
-    """Return whether there is a variable whose name begins like this."""
+    """Return whether there is a variable whose name begins like this; looked at again when their number changes."""
+    return _is_among(beginning, len(os.environ))
+
+
+@lru_cache(maxsize=8)
+def _is_among(beginning: str, variables: int) -> bool:  # noqa: ARG001 - how many there were when it was looked at
     return any(name.startswith(beginning) for name in os.environ)
 
 
