@@ -128,6 +128,21 @@ def test_the_praise_of_one_client_is_one_voice(local_bank: Bank) -> None:
 
 
 @promise("trust:one-voice")
+def test_the_uses_of_one_client_count_within_its_voice(local_bank: Bank) -> None:
+    with speaking("author"):
+        memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="author's")
+    found = []
+    for number in range(8):
+        shown(local_bank, memory.id, CLIENTS[0], [f"name {number}"])
+        with speaking(CLIENTS[0]):
+            local_bank.feedback(memory.id, helpful=True, session=f"name {number}", rater="agent")
+            local_bank.sessions.outcome(f"name {number}", True, rater="agent")
+        found.append(local_bank.get(memory.id).confidence)
+    assert found[0] > memory.confidence
+    assert found == [found[0]] * len(found)
+
+
+@promise("trust:one-voice")
 def test_the_agents_of_one_project_do_not_vote_out_a_lesson_of_the_team(open_team_bank: OpenBank) -> None:
     banks = [open_team_bank(name) for name in ("shop", "till")]
     local = recorded(banks[0])

@@ -465,7 +465,7 @@ def settle_usage(transaction: Transaction, memory_id: str, *, used: bool, sessio
     weights = transaction.evidence.weights()
     signal = _signal(memory, "usage", True, session, "agent", at, weights)
     number = 1 + transaction.evidence.aggregate(memory_id).usage_positive
-    number += sum(each.type == "usage" for each in transaction.evidence.signals(memory_id))
+    number += sum(each.type == "usage" and bool(each.weight) for each in transaction.evidence.signals(memory_id))
     signal = replace(signal, weight=min(signal.weight or 0, MOST_USAGE) // (number * (number + 1)))
     (signal,) = granted(transaction, weights, [(memory, signal)])
     transaction.evidence.add_signal(signal, once=True)

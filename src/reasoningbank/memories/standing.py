@@ -160,15 +160,16 @@ def voices_of(transaction: StoreReader, memories: Sequence[Memory]) -> Mapping[s
     return transaction.evidence.voices([memory.id for memory in memories], recorded_in=recorded_in)
 
 
-def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices) -> set[str]:
+def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices, *, uses: bool = False) -> set[str]:
     """Return the principals that spoke, other than by using the memory, and know it independently.
 
     Args:
         memory: What they spoke of.
         given: What was said.
         known: Who was shown it, and who taught it.
+        uses: Whether who has only used it counts too.
     """
-    spoke = {known.principal(each.session) for each in given if each.type != "usage" and each.session}
+    spoke = {known.principal(each.session) for each in given if (uses or each.type != "usage") and each.session}
     again = {origin.session for origin in known.origins if origin.kind == "corroborated"}
     taught = {origin.session for origin in known.origins if origin.kind == "distilled"}
     # Who recorded a source of a merge is an author of it, and confirms it no more than its own text.

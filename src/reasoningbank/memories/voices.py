@@ -1,7 +1,8 @@
 """How much of what an agent says of a memory counts: one voice for each principal (DESIGN D5, D16).
 
 A voice is the weight of one rating. A principal that knows a memory independently has one for it and one against it,
-however many sessions it names and whatever they say: ratings, outcomes and uses of its sessions are one voice together.
+however many sessions it names and whatever they say: ratings and outcomes of its sessions are one voice together, and
+all its uses are one use.
 All other principals, those that never were shown the memory and the one that it comes from included, share one voice
 for it and one against it. What a person says is not limited.
 
@@ -54,7 +55,7 @@ def room_for(memory: Memory, signal: Signal, known: Voices, voice: int) -> int:
     free = independent(memory, [*same, signal], known)
     speaker = known.principal(signal.session)
     if signal.type == "usage":
-        room = voice
+        room = 0 if _has_used(memory, signal, same, known) else voice
     elif speaker in free:
         room = voice - _weight(each for each in same if known.principal(each.session) == speaker)
     else:
@@ -140,6 +141,15 @@ def _room_against(memory: Memory, signal: Signal, said: Sequence[Signal | Given]
     if rest.score < MIN_CONFIDENCE:
         return otherwise
     return rest.room_against(MIN_CONFIDENCE) - taken
+
+
+def _has_used(memory: Memory, signal: Signal, said: Sequence[Signal | Given], known: Voices) -> bool:
+    """Return whether who speaks, or one that shares its voice, has used the memory before in a way that counts."""
+    uses = [each for each in said if each.type == "usage" and each.weight]
+    heard = independent(memory, [*uses, signal], known, uses=True)
+    speaker = known.principal(signal.session)
+    spoke = {known.principal(each.session) for each in uses}
+    return speaker in spoke if speaker in heard else bool(spoke - heard)
 
 
 def _weight(signals: Iterable[Signal | Given]) -> int:
