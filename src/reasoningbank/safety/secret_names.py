@@ -14,6 +14,16 @@ from typing import NamedTuple
 
 from reasoningbank.safety.anchors import Word
 from reasoningbank.safety.secret_formats import SecretSpan
+from reasoningbank.safety.secret_values import (
+    COMMON_PASSWORD,
+    ORDINARY,
+    REFERENCE,
+    SLUG,
+    digits_and_letters,
+    is_opaque,
+    is_reference,
+    looks_chosen,
+)
 
 RANK_ASSIGNMENT = 5
 
@@ -198,121 +208,9 @@ def _forms(last: str, following: str) -> tuple[_Form, ...]:
     return tuple(found)
 
 
-_NOT_A_SECRET = frozenset(
-    {
-        "required",
-        "optional",
-        "string",
-        "integer",
-        "number",
-        "boolean",
-        "object",
-        "array",
-        "null",
-        "none",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-        "unset",
-        "empty",
-        "missing",
-        "invalid",
-        "incorrect",
-        "wrong",
-        "correct",
-        "expired",
-        "hidden",
-        "masked",
-        "removed",
-        "redacted",
-        "secret",
-        "secrets",
-        "password",
-        "passwd",
-        "passphrase",
-        "token",
-        "tokens",
-        "apikey",
-        "api_key",
-        "hashed",
-        "encrypted",
-        "hash",
-        "bearer",
-        "basic",
-        "default",
-        "unknown",
-        "changed",
-        "unchanged",
-        "rotated",
-        "disabled",
-        "enabled",
-        "forbidden",
-        "mandatory",
-        "private",
-        "public",
-        "value",
-        "values",
-        "field",
-        "fields",
-        "prompt",
-        "stdin",
-        "keyring",
-        "keychain",
-        "vault",
-        "environment",
-        "env",
-        "placeholder",
-        "example",
-        "sample",
-        "dummy",
-        "username",
-        "plaintext",
-        "plain",
-        "text",
-        "varchar",
-        "return",
-        "returns",
-        "argument",
-        "parameter",
-        "reset",
-        "forgot",
-        "confirm",
-        "strong",
-        "weak",
-        "here",
-        "there",
-        "please",
-        "should",
-        "cannot",
-        "before",
-        "after",
-        "within",
-        "without",
-    }
-)
-_COMMON_PASSWORD = re.compile(
-    r"(?:letmein|changeme|qwert|super-?secret|top-?secret|my-?secret|my-?pass|admin|welcome|iloveyou|hunter|trustno|correct-?horse|monkey|dragon|passw0rd|p@ss)"
-    r"[A-Za-z0-9!@#$%^&*]*$",
-    re.IGNORECASE,
-)
-_PLACEHOLDER = re.compile(
-    r"[<${%!&*@~/#\[(?+,).;:|=]|-+$|\.\.|x{3,}|your|my[_-]?(?:api|token|key)|insert[_-]|replace[_-]|put[_-]|enter[_-]"
-    r"|todo|fixme|redacted|example|dummy|placeholder|arn:|vault:|ssm:|env:|file:|op:|os\.|process\.|sys\.",
-    re.IGNORECASE,
-)
-_ALGORITHM = re.compile(
-    r"(?:sha|md|aes|hs|rs|es|ps|rsa|ec|utf|oauth|argon|bcrypt|scrypt|pbkdf|base|x|ed|hmac|v|tls|ssl|http|s|ipv|k|cl|pkcs)"
-    r"[-_]?[0-9][\w.-]{0,12}$",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$")
 _IDENTIFIER_OF_A_SECRET = re.compile(
     r"(?=\w*(?:pass|pwd|secret|token|key|cred|user|conf|env|arg))[a-z_][a-z0-9]*(?:_[a-z0-9]+)*$"
 )
-_CONSTANT_OF_A_SECRET = re.compile(r"(?=\w*(?:PASS|PWD|SECRET|TOKEN|KEY|CRED))[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
-_LOWER_PATH = re.compile(r"[a-z0-9_.~-]+(?:/[a-z0-9_.~-]+)+/?$")
-_SLUG = re.compile(r"[a-z]+[0-9]{0,2}(?:[-_.][a-z0-9]{1,12})+$")
 
 
 def lower_in_place(text: str) -> str:
@@ -404,7 +302,6 @@ def _is_short_name(text: str, name: re.Match[str]) -> bool:
 
 
 _SESSION_VALUE = re.compile(r"[\w.-]{0,24}=(?P<secret>[A-Za-z0-9%_.~+/-]{16,512}={0,2})")
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z", re.IGNORECASE)
 
 
 def _session(text: str, name: re.Match[str]) -> SecretSpan | None:
@@ -432,32 +329,6 @@ def find_cookies(text: str, there: Set[str]) -> Iterator[SecretSpan]:
             position = cookie.end()
 
 
-def is_opaque(value: str) -> bool:
-    """Return whether a value is of at least 16 characters, letters and digits, and neither a UUID nor joined words."""
-    digits, letters = _digits_and_letters(value)
-    return (
-        len(value) >= 16
-        and digits > 1
-        and letters > 1
-        and not is_reference(value)
-        and _UUID.match(value) is None
-        and _SLUG.match(value) is None
-    )
-
-
-def is_reference(value: str) -> bool:
-    """Return whether the value only stands for a secret: a placeholder, a variable, a path, an algorithm."""
-    return (
-        _PLACEHOLDER.match(value) is not None
-        or "://" in value
-        or value.casefold() in _NOT_A_SECRET
-        or _ALGORITHM.match(value) is not None
-        or _LOWER_PATH.match(value) is not None
-        or _CONSTANT_OF_A_SECRET.match(value) is not None
-        or not any(character.isalnum() for character in value)
-    )
-
-
 def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> SecretSpan | None:
     groups = match.groupdict()
     quoted = groups.get("literal") is not None
@@ -467,9 +338,7 @@ def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certa
     if quoted:
         literal = text[start:end]
         secret = _is_secret_literal(kind, literal, called=groups.get("separator") == "(")
-        secret = secret and (
-            certainty != "opaque" or (_looks_chosen(literal) and min(_digits_and_letters(literal)) > 0)
-        )
+        secret = secret and (certainty != "opaque" or (looks_chosen(literal) and min(digits_and_letters(literal)) > 0))
     else:
         value = text[start:end].rstrip(".:?")
         secret = _is_secret_word(text, name, match, kind, value, certainty)
@@ -496,11 +365,11 @@ def _placeholder_kind(text: str, name: re.Match[str], kind: str) -> str:
 def _is_secret_literal(kind: str, value: str, *, called: bool) -> bool:
     if is_reference(value) or (called and kind != "password"):
         return False
-    digits, letters = _digits_and_letters(value)
+    digits, letters = digits_and_letters(value)
     if any(map(str.isspace, value)):
         few = kind == "password" and len(value.split()) <= 8
         return few and digits > 0 and re.search(r"\w[!@#$%^&*]\w", value) is not None
-    slug = _SLUG.match(value) is not None
+    slug = SLUG.match(value) is not None
     if kind in ("setting", "salt"):
         return is_opaque(value)
     if kind == "short":
@@ -511,7 +380,7 @@ def _is_secret_literal(kind: str, value: str, *, called: bool) -> bool:
         return len(value) >= 8 and not slug and (digits > 0 or (len(value) >= 24 and letters == len(value)))
     if digits or len(value) > digits + letters:
         return len(value) >= 4 and not (kind == "key" and slug and len(value) < 16)
-    titled = value[:1].isupper() and value[1:].islower() and _COMMON_PASSWORD.match(value) is None
+    titled = value[:1].isupper() and value[1:].islower() and COMMON_PASSWORD.match(value) is None
     return not called and value.isascii() and len(value) >= 6 and not titled
 
 
@@ -522,32 +391,32 @@ def _is_secret_word(
     separator = groups.get("separator")
     if is_reference(value) or separator in ("==", "!=", "(") or groups.get("next"):
         return False
-    digits, letters = _digits_and_letters(value)
+    digits, letters = digits_and_letters(value)
     mixed = digits > 0 and letters > 0
-    common = _COMMON_PASSWORD.match(value) is not None and len(value) >= 7
+    common = COMMON_PASSWORD.match(value) is not None and len(value) >= 7
     tight = separator == "=" and not groups.get("left") and not groups.get("right")
     if kind in ("setting", "salt"):
         return separator in ("=", ":") and is_opaque(value)
     if certainty == "certain" or (tight and _is_setting(text, name)):
         if kind in ("token", "credential"):
-            return mixed and len(value) >= 8 and not _SLUG.match(value)
+            return mixed and len(value) >= 8 and not SLUG.match(value)
         return len(value) >= 4 and (letters < len(value) or len(value) >= 6)
     if kind == "short":
         if certainty == "option" or tight:
             return mixed and len(value) >= 6 and not _IDENTIFIER_OF_A_SECRET.match(value)
         line = text[max(0, name.start() - 40) : name.start()].rpartition("\n")[2]
-        return separator == ":" and not line.strip(" \t-\"'") and mixed and len(value) >= 6 and _looks_chosen(value)
+        return separator == ":" and not line.strip(" \t-\"'") and mixed and len(value) >= 6 and looks_chosen(value)
     if certainty == "sentence":
-        if _ORDINARY.match(value) is not None:
+        if ORDINARY.match(value) is not None:
             return False
         ends = text[match.start("bare") + len(value) : match.end("bare") + 2].strip(".,;:!?)")
         named = kind == "password" and value[0].isalpha() and value.isalnum() and not ends.strip()
-        return mixed and len(value) >= 6 and (named or _looks_chosen(value))
-    if _REFERENCE.match(value) or _IDENTIFIER_OF_A_SECRET.match(value):
+        return mixed and len(value) >= 6 and (named or looks_chosen(value))
+    if REFERENCE.match(value) or _IDENTIFIER_OF_A_SECRET.match(value):
         return common
     if kind in ("token", "credential"):
-        return mixed and len(value) >= 12 and not _SLUG.match(value)
-    if kind in ("key", "secret") and (_SLUG.match(value) or len(value) < 6):
+        return mixed and len(value) >= 12 and not SLUG.match(value)
+    if kind in ("key", "secret") and (SLUG.match(value) or len(value) < 6):
         return False
     if mixed or common:
         return len(value) >= 5
@@ -566,21 +435,3 @@ def _is_setting(text: str, name: re.Match[str]) -> bool:
     if text[name.start() : name.end()].isupper():
         return True
     return text[max(0, name.start() - 40) : name.start()].rstrip("_-abcdefghijklmnopqrstuvwxyz")[-1:] in ("?", "&")
-
-
-_ORDINARY = re.compile(r"v?[0-9]+(?:[.:/-][0-9]+)*(?:[a-z]{1,3}|\.x)?\Z|[0-9]+[a-z]{1,8}\Z", re.IGNORECASE)
-"""A version, a time, a size or a number, as sentences are full of."""
-_LAST_DIGITS = re.compile(r"[-_.][0-9]{2,}[!#*+]?\Z")
-_DIGITS = re.compile("[0-9]+")
-
-
-def _looks_chosen(value: str) -> bool:
-    """Return whether somebody chose a value: three classes, signs, digits at the end or several among letters."""
-    mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
-    if mixed or any(character in "!@#$%^&*" for character in value):
-        return True
-    return _LAST_DIGITS.search(value) is not None or len(_DIGITS.findall(value)) > 1
-
-
-def _digits_and_letters(value: str) -> tuple[int, int]:
-    return sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
