@@ -15,6 +15,12 @@ _RUN = re.compile(b"[a-z0]+")
 _MOST_KNOWN = 16_384
 _LONGEST_KNOWN = 60
 _BEGINNING = 2
+_FREQUENT = frozenset(
+    b"content key agent server authentication token connect credentials user auth client string create step local basic"
+    b" computer ext pass split shared pre header request install plus password enable begin svn link mod cli key sae"
+    b" set get add new open use name value default code service version test template query".split()
+)
+"""Words that many texts hold."""
 
 
 def _plain(code: int) -> int:
@@ -97,10 +103,10 @@ class Anchors:
 
 
 def _anchor(word: Word) -> bytes:
-    """Return the first run of a word that has letters, with a blank at each side where it surely ends there."""
+    """Return the rarest run of a word, a long one, with a blank at each side where it surely ends there."""
     plain = word.text.lower().encode().translate(_PLAIN)
     runs = [*_RUN.finditer(plain)]
-    run = next((run for run in runs if run.group().strip(b"0")), runs[0])
+    run = max(runs, key=lambda run: (run.group() not in _FREQUENT, len(run.group().replace(b"0", b""))))
     before = b" " if run.start() or not word.inside else b""
     after = b" " if run.end() < len(plain) else b""
     return before + run.group() + after

@@ -168,7 +168,7 @@ def _disguised(text: str) -> Iterator[tuple[int, int]]:
     for sign, pattern in _MARKS if "\\" in text or "%" in text or "&" in text or "join(" in text else ():
         if sign in text:
             marks += [match.start() for match in pattern.finditer(text)]
-    if ('"' in text or "'" in text) and ("+" in text or any(joint in text for joint in _JOINTS)):
+    if ('"' in text or "'" in text) and ("+" in text or _has_joint(text)):
         marks += [match.start() for match in _JOINT.finditer(text)]
     if not text.isascii():
         marks += _masked_words(text)
@@ -179,6 +179,10 @@ def _disguised(text: str) -> Iterator[tuple[int, int]]:
             line_end = text.find("\n", mark, mark + 4 * _REACH)
             end = min(len(text), mark + 4 * _REACH) if line_end < 0 else line_end
             yield start, end
+
+
+def _has_joint(text: str) -> bool:
+    return any(joint in text for joint in _JOINTS)
 
 
 def _masked_words(text: str) -> Iterator[int]:
@@ -224,8 +228,7 @@ def decoded_runs(text: str, long: str) -> Iterator[tuple[int, int, str]]:
         long: Its long words, one a line.
     """
     position = 0
-    longer = "\n".join([word for word in long.split("\n") if len(word) >= LEAST_ENCODED])
-    for run in _ENCODED.findall(longer):
+    for run in _ENCODED.findall(long):
         decoded = "" if run.islower() else _decoded(run, _from_base64)
         if not decoded and len(run) >= _LEAST_HEXADECIMAL and (digits := _HEXADECIMAL.search(run)) is not None:
             decoded = _decoded(digits.group(), bytes.fromhex)

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from reasoningbank.safety.anchors import Word
+from reasoningbank.safety.secret_values import is_chosen
 
 
 class SecretSpan(NamedTuple):
@@ -50,6 +51,7 @@ class Format(NamedTuple):
         short: What a text has, in lower case, where the literal stands in a word of fewer than ``LEAST_WORD``
             characters; empty where it never does.
         example: A text with such a secret, with slots for random characters.
+        rank: Of two overlapping secrets the lower rank gives the name.
     """
 
     kind: str
@@ -61,6 +63,7 @@ class Format(NamedTuple):
     lead: int = 0
     short: str = ""
     example: str = ""
+    rank: int = 1
 
 
 RANK_PRIVATE_KEY = 0
@@ -91,8 +94,24 @@ def _is_basic_credential(match: re.Match[str]) -> bool:
     return ":" in decoded and decoded.isprintable()
 
 
+def _is_drawn(match: re.Match[str]) -> bool:
+    secret = match.group("secret")
+    letters = sum(map(str.isalpha, secret))
+    return len(secret) >= 16 and letters > 1 and len(secret) - letters > 1 and len(set(secret)) > 8
+
+
+def _is_chosen(match: re.Match[str]) -> bool:
+    return is_chosen(match.group("secret"))
+
+
 _CHECKS: Mapping[str, Callable[[re.Match[str]], bool]] = MappingProxyType(
-    {"has_digit": _has_digit, "is_opaque": _is_opaque, "is_basic_credential": _is_basic_credential}
+    {
+        "has_digit": _has_digit,
+        "is_opaque": _is_opaque,
+        "is_basic_credential": _is_basic_credential,
+        "is_drawn": _is_drawn,
+        "is_chosen": _is_chosen,
+    }
 )
 
 
@@ -114,9 +133,10 @@ def _format(
     lead: int = 0,
     short: str = "",
     example: str = "",
+    rank: int = RANK_FORMAT,
 ) -> Format:
     check = None if accepts is None else _CHECKS[accepts]
-    return Format(kind, tuple(literals), pattern, check, wraps, inside, lead, short, example)
+    return Format(kind, tuple(literals), pattern, check, wraps, inside, lead, short, example, rank)
 
 
 LEAST_WORD = 18
@@ -145,6 +165,8 @@ _URL_TOKEN = re.compile(r"://(?P<secret>(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,256
 _SOCKET = re.compile(r"@(?:tcp|unix|//)")
 _SOCKET_PASSWORD = re.compile(r"(?<![\w.@%+-])[\w.@%+-]{1,64}[:/](?P<secret>[^\s:/@\"'`<>${]{3,128})\Z")
 _SOCKET_REACH = 200
+_CRYPT_MARKS = ("$6$", "$5$", "$1$")
+_CRYPT_HASH = re.compile(r"\$[156]\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}")
 _URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,24}\Z")
 _PRIVATE_KEY = "PRIVATE KEY"
 _PUTTY = "Private-Lines"
@@ -204,7 +226,7 @@ def _matches(text: str, literal: str, rule: Format, position: int) -> Iterator[S
         if rule.inside or position == 0 or not text[position - 1].isalnum():
             match = _compiled(rule.pattern).match(text, max(0, position - rule.lead))
             if match is not None and _is_secret(rule, match):
-                yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, RANK_FORMAT)
+                yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, rule.rank)
                 after = match.end()
         position = text.find(literal, after)
 
@@ -313,6 +335,15 @@ def find_socket_passwords(text: str) -> Iterator[SecretSpan]:
         match = _SOCKET_PASSWORD.search(text, max(0, socket.start() - _SOCKET_REACH), socket.start())
         if match is not None and not is_sample(match["secret"]):
             yield SecretSpan(*match.span("secret"), "database-password", RANK_URL)
+
+
+def find_password_hashes(text: str) -> Iterator[SecretSpan]:
+    """Yield hashes of passwords in the formats of ``crypt`` that are numbered, as in ``/etc/shadow`` and in routers."""
+    for mark in _CRYPT_MARKS:
+        if mark in text:
+            for match in _CRYPT_HASH.finditer(text):
+                yield SecretSpan(*match.span(), "password-hash", RANK_FORMAT)
+            return
 
 
 def find_private_keys(text: str, there: Set[str]) -> Iterator[SecretSpan]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, ModelMissing
 from reasoningbank.safety.anchors import Anchors
@@ -22,6 +23,7 @@ from reasoningbank.safety.secret_formats import (
     SecretSpan,
     find_aws_secrets,
     find_formats,
+    find_password_hashes,
     find_private_keys,
     find_socket_passwords,
     find_url_passwords,
@@ -29,8 +31,16 @@ from reasoningbank.safety.secret_formats import (
     may_wrap,
     shape_words,
 )
-from reasoningbank.safety.secret_names import NAME_WORDS, find_assignments, find_cookies, is_reference, lower_in_place
+from reasoningbank.safety.secret_names import NAME_WORDS, find_assignments, find_cookies, lower_in_place
+from reasoningbank.safety.secret_pairs import PAIR_WORDS, find_pairs
+from reasoningbank.safety.secret_positions import find_positions, position_words
+from reasoningbank.safety.secret_sentences import SENTENCE_WORDS, find_mentions
+from reasoningbank.safety.secret_values import is_reference
 from reasoningbank.safety.unicode import normalise
+
+if TYPE_CHECKING:
+    from redact_secret import Finding as DetectedSecret
+    from redact_secret import WholeInputLimits
 
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z][a-z0-9-]{1,63}\]")
 
@@ -137,7 +147,7 @@ def _secrets(text: str, depth: int = _MAX_DEPTH) -> list[SecretSpan]:
 @cache
 def _anchors() -> Anchors:
     """Return what tells which of the words may be in a text by which secrets are known; made for the first text."""
-    return Anchors((*shape_words(), *NAME_WORDS))
+    return Anchors((*shape_words(), *NAME_WORDS, *position_words(), *PAIR_WORDS, *SENTENCE_WORDS))
 
 
 def _readable(text: str, words: Sequence[str]) -> Iterator[SecretSpan]:
@@ -148,11 +158,15 @@ def _readable(text: str, words: Sequence[str]) -> Iterator[SecretSpan]:
         *find_private_keys(text, there),
         *find_formats(text, lowered, there),
         *find_aws_secrets(text, there),
+        *find_password_hashes(text),
         *find_url_passwords(text),
         *find_socket_passwords(text),
         *find_assignments(text, lowered, there),
         *find_cookies(text, there),
-        *_detected(text),
+        *find_positions(text, lowered, there),
+        *find_pairs(text, lowered, there),
+        *find_mentions(text, lowered, there),
+        *(_detected(text) if _may_be_detected(text, words, there) else ()),
     ]
     yield from found
     if _may_be_wrapped(text, words):
@@ -168,8 +182,20 @@ def _may_be_wrapped(text: str, words: Sequence[str]) -> bool:
     return bool(joined) and may_wrap(joined, _anchors().there(lower_in_place(joined)))
 
 
-def _detected(text: str) -> Iterator[SecretSpan]:
-    """Yield the findings of redact-secret, in overlapping windows because its time is quadratic in some long texts."""
+_DETECTED_WORDS = frozenset(
+    (*(word.text for word in (*NAME_WORDS, *PAIR_WORDS)), "Bearer", "bearer", "BEARER", "Basic", "basic", "jwt", "pw")
+) - {"value", "content", "default"}
+_TOKEN_LIKE = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16}|[A-Za-z_-]{24}")
+
+
+def _may_be_detected(text: str, words: Sequence[str], there: Set[str]) -> bool:
+    """Return whether the detectors have something to look at: a name of a secret, an address, a long word."""
+    return not there.isdisjoint(_DETECTED_WORDS) or "://" in text or _TOKEN_LIKE.search("\n".join(words)) is not None
+
+
+@cache
+def _detector() -> tuple[Callable[..., Sequence[DetectedSecret]], WholeInputLimits, type[Exception]]:
+    """Return what scans a text, its limits and its error; loaded for the first text."""
     try:
         from redact_secret import SecretScanError, WholeInputLimits, scan
     except ImportError as error:
@@ -177,11 +203,16 @@ def _detected(text: str) -> Iterator[SecretSpan]:
             "the package redact-secret cannot be loaded, so no text can be checked for secrets",
             hint="Install reasoningbank again on a platform that redact-secret supports.",
         ) from error
-    limits = WholeInputLimits(max_input_bytes=4 * _WINDOW, max_findings=_WINDOW)
+    return scan, WholeInputLimits(max_input_bytes=4 * _WINDOW, max_findings=_WINDOW), SecretScanError
+
+
+def _detected(text: str) -> Iterator[SecretSpan]:
+    """Yield the findings of redact-secret, in overlapping windows because its time is quadratic in some long texts."""
+    scan, limits, failure = _detector()
     for offset in range(0, max(1, len(text) - _WINDOW_OVERLAP), _WINDOW - _WINDOW_OVERLAP):
         try:
             findings = scan(text[offset : offset + _WINDOW], limits=limits)
-        except SecretScanError as error:
+        except failure as error:
             raise BankError(
                 f"redact-secret could not check the text: {error}", hint="Nothing was stored; report the kind of text."
             ) from error
