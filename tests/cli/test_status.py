@@ -165,6 +165,19 @@ def test_every_list_shows_what_a_person_says_of_a_session(tmp_path: Path) -> Non
     assert "verdicts: 1 from a person" in said(tmp_path, "status", "--quick")
 
 
+@promise("status:says")
+def test_status_says_which_tools_each_client_is_given(tmp_path: Path) -> None:
+    said(tmp_path, "install", "claude-code")
+    usual = said(tmp_path, "status", "--quick")
+    assert usual.count("tools: memory_search") == 1
+    for client in ("codex", "opencode", "cursor"):
+        said(tmp_path, "install", client, "--profile", "core,admin")
+    found = said(tmp_path, "status", "--quick", "--json")
+    tools = {each["client"]: set(each["tools"]) for each in found["clients"]}
+    assert tools["codex"] == tools["opencode"] == tools["cursor"] > tools["claude-code"] == set(found["tools"])
+    assert "tools of codex: memory_search" in said(tmp_path, "status", "--quick")
+
+
 @promise(
     "status:hooks",
     "rbank status and doctor say for each client when its hooks ran last, and which clients' never have.",

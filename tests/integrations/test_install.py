@@ -631,6 +631,22 @@ def test_the_real_client_knows_what_was_installed(client: str, tmp_path: Path) -
     assert asked_as(client, tmp_path, own) == "missing"
 
 
+@promise("install:creates-and-removes")
+@pytest.mark.parametrize("client", ["claude-code", "gemini", "cursor"])
+def test_nothing_is_left_where_another_data_directory_takes_it_out(client: str, tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    where = Where(level="user", home=folder, project=tmp_path, command="rbank")
+    targets = targets_of(client, where)
+    for target in targets:
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        target.path.write_text('{"theme": "dark", "hooks": {"Own": [{"command": "mine"}]}}')
+    install(targets, tmp_path / "data")
+    uninstall(targets, tmp_path / "other")
+    assert [json.loads(target.path.read_text()) for target in targets] == [
+        {"theme": "dark", "hooks": {"Own": [{"command": "mine"}]}} for _ in targets
+    ]
+
+
 @promise("install:verified")
 def test_a_person_is_told_to_approve_only_what_a_project_has(tmp_path: Path) -> None:
     told: dict[str, list[str]] = {}

@@ -38,11 +38,12 @@ _VERDICTS = {
 
 
 class ClientStatus(TypedDict):
-    """A client: where it is registered (a scope or a plugin), and what its own command says."""
+    """A client: where it is registered (a scope or a plugin), what its own command says, and the tools it is given."""
 
     client: str
     registered: list[str]
     says: str
+    tools: list[str]
 
 
 class ModelStatus(TypedDict):
@@ -101,7 +102,7 @@ def examined(call: Call, *, ask: bool) -> Status:
     shared = place_of(settings, call.url)
     if shared is not None:
         sweep(shared.folder)
-    clients = _clients(call, ask=ask)
+    clients = _clients(call, settings, ask=ask)
     sessions, failed, learned, credited, last_error = _learned(call, settings)
     model = _model(settings, last_error)
     said = [str(one.said_by or "unknown") for one in sessions if one.id]
@@ -124,9 +125,10 @@ def examined(call: Call, *, ask: bool) -> Status:
     )
 
 
-def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
+def _clients(call: Call, settings: Settings, *, ask: bool) -> list[ClientStatus]:
     from reasoningbank.integrations.clients import CLIENTS
-    from reasoningbank.integrations.registration import asked, places, plugin_of
+    from reasoningbank.integrations.registration import asked, places, plugin_of, profile_of
+    from reasoningbank.mcp.schemas import tools_of
 
     place = where(call, "user")
     found: list[ClientStatus] = []
@@ -137,7 +139,12 @@ def _clients(call: Call, *, ask: bool) -> list[ClientStatus]:
         if registered:
             registration = asked(client, place.project) if ask else None
             says = registration.says if registration is not None and registration.command else ""
-            found.append(ClientStatus(client=client, registered=registered, says=says))
+            profile = profile_of(client, place)
+            try:
+                tools = [*tools_of(profile or settings.profile)]
+            except BankError as error:
+                says, tools = f"{CANNOT_START}: {error.advice}", []
+            found.append(ClientStatus(client=client, registered=registered, says=says, tools=tools))
     return found
 
 
@@ -289,7 +296,11 @@ def status_text(found: Status) -> str:
         for each in found["clients"]
         if found["hooks"] and each["client"] not in found["hooks"]
     ]
-    lines.append(f"tools: {', '.join(found['tools'])}")
+    given = {each["client"]: ", ".join(each["tools"]) or "none" for each in found["clients"]}
+    if len({*given.values()}) > 1:
+        lines += [f"tools of {client}: {names}" for client, names in given.items()]
+    else:
+        lines.append(f"tools: {next(iter(given.values()), ', '.join(found['tools']))}")
     sessions = ", ".join(f"{count} {state}" for state, count in found["sessions"].items())
     failed = f"; {counted(found['failed_jobs'], 'job')} failed for good (rbank jobs)" if found["failed_jobs"] else ""
     verdicts = ", ".join(f"{count} {_VERDICTS[who]}" for who, count in found["verdicts"].items())

@@ -379,7 +379,7 @@ def _without_entries(target: Target, path: Path, known: Made | None) -> Installa
     if target.server:
         text = toml_block.take(text)
     else:
-        paths = [tuple(one) for one in known["paths"]] if known else []
+        paths = [tuple(one) for one in known["paths"]] if known else None
         text = json_entry.take(text, target.entries, paths)
     if known and known["begun"] and text.strip() == target.skeleton.strip():
         if known["before"] is None:

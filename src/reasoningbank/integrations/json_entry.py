@@ -82,17 +82,25 @@ def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[
     return text, made
 
 
-def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]]) -> str:
+def take(text: str, entries: Sequence[Entry], made: Sequence[tuple[str, ...]] | None) -> str:
     """Return the text without our entries and without the objects and arrays that were made for them and are empty now.
+
+    Args:
+        text: The file's text.
+        entries: What is taken out.
+        made: Which objects and arrays were made for them; None when that is not known: then those go that hold nothing
+            but an entry of ours.
 
     Raises:
         InvalidInput: When the text is not a JSON object.
     """
     document = _Document(text)
+    emptied: list[tuple[str, ...]] = []
     for entry in entries:
         while (found := document.ours(entry)) is not None:
             document = _Document(document.removed(*found))
-    for path in sorted(set(made), key=len, reverse=True):
+            emptied += [entry.path[:size] for size in range(1, len(entry.path) + 1)]
+    for path in sorted(set(emptied if made is None else made), key=len, reverse=True):
         if document.is_empty(path):
             members = document.members(document.find(path[:-1]))
             member = next(member for member in members if member.key == path[-1])
@@ -107,6 +115,17 @@ def holds(text: str, entry: Entry) -> bool:
         InvalidInput: When the text is not a JSON object.
     """
     return bool(text.strip()) and _Document(text).ours(entry) is not None
+
+
+def value_of(text: str, entry: Entry) -> object:
+    """Return what an entry of ours says now; None when there is none.
+
+    Raises:
+        InvalidInput: When the text is not a JSON object.
+    """
+    document = _Document(text)
+    found = document.ours(entry)
+    return None if found is None else document.value(found[1])
 
 
 def _body(entry: Entry, missing: Sequence[str]) -> str:

@@ -13,8 +13,8 @@ from typing import Literal
 
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.integrations.clients import InstallLevel, Target, Where, targets_of
-from reasoningbank.integrations.json_entry import NAME, holds
-from reasoningbank.integrations.toml_entry import names_server
+from reasoningbank.integrations.json_entry import NAME, holds, value_of
+from reasoningbank.integrations.toml_entry import names_server, server_in
 from reasoningbank.safety.files import read_text
 from reasoningbank.settings import OWN_RUN, child_environment
 
@@ -171,6 +171,35 @@ def places(client: str, where: Where) -> dict[InstallLevel, bool]:
             continue
         found[level] = any(_has_server(target) for target in targets)
     return found
+
+
+def profile_of(client: str, where: Where) -> str:
+    """Return the profile that a client's files start our server with; empty when they name none."""
+    for level in ("user", "project"):
+        try:
+            targets = targets_of(client, replace(where, level=level))
+        except InvalidInput:
+            continue
+        for target in targets:
+            words = _words_of(target)
+            if "--profile" in words[:-1]:
+                return words[words.index("--profile") + 1]
+    return ""
+
+
+def _words_of(target: Target) -> list[str]:
+    """Return the words by which a file starts our server; none where it does not."""
+    try:
+        text = read_text(target.path.expanduser(), most=_MAX_CONFIGURATION)
+        found = [server_in(text, NAME)] if target.server else []
+        found += [value_of(text, entry) for entry in target.entries if entry.key == NAME]
+    except BankError:
+        return []
+    for value in found:
+        if isinstance(value, dict):
+            lists = [each for key in ("command", "args") if isinstance(each := value.get(key), list)]
+            return [str(word) for words in lists for word in words]
+    return []
 
 
 def plugin_of(client: str, where: Where) -> str:

@@ -80,6 +80,16 @@ def names_server(text: str, name: str) -> bool:
     return isinstance(servers, dict) and name in servers
 
 
+def server_in(text: str, name: str) -> object:
+    """Return the table of the server; None when there is none.
+
+    Raises:
+        InvalidInput: When the text is no TOML.
+    """
+    servers = _read(text).get("mcp_servers")
+    return servers.get(name) if isinstance(servers, dict) else None
+
+
 def _toml(value: object) -> str:
     if not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
