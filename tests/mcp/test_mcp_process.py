@@ -14,6 +14,7 @@ import pytest
 
 from mcp_processes import INITIALIZE, INITIALIZED, SERVER, StartServer, clean_environment
 from promises import promise
+from reasoningbank.settings import project_of
 
 HEAVY = ("numpy", "apsw", "onnxruntime", "tokenizers", "tiktoken", "redact_secret")
 RECORD = {
@@ -173,19 +174,29 @@ def test_a_wrong_setting_is_said_on_standard_error_and_ends_the_start(tmp_path: 
     assert done.stdout == ""
 
 
-@promise("mcp:no-project", "A server outside a project needs one named in the call.", source="DESIGN D9")
-def test_outside_a_project_a_call_must_name_one(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    search = {"name": "memory_search", "arguments": {"query": "x"}}
+@promise(
+    "mcp:no-project",
+    "A server in the home directory serves the project that commands there use; one in the root directory needs "
+    "a project named in the call.",
+    source="DESIGN D9",
+)
+@pytest.mark.parametrize("alone", [(), ("--no-shared",)])
+@pytest.mark.parametrize("place", ["home", "root"])
+def test_a_server_in_the_home_directory_serves_and_one_in_the_root_asks_for_a_project(
+    tmp_path: Path, place: str, alone: tuple[str, ...]
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    stats: dict[str, object] = {"name": "memory_stats", "arguments": {}}
     named = {"name": "memory_search", "arguments": {"query": "x", "project_id": "Shop"}}
     calls = [
         {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-        for number, params in enumerate((search, named))
+        for number, params in enumerate((stats, named))
     ]
     done = subprocess.run(
-        [sys.executable, *SERVER],
-        env=clean_environment(tmp_path / "data") | {"HOME": str(tmp_path / "home")},
-        cwd=tmp_path / "home",
+        [sys.executable, "-m", "reasoningbank.cli", "serve", "--profile", "admin", *alone],
+        env=clean_environment(tmp_path / "data") | {"HOME": str(home)},
+        cwd=home if place == "home" else Path(home.anchor),
         input="".join(json.dumps(message) + "\n" for message in (INITIALIZE, INITIALIZED, *calls)),
         capture_output=True,
         text=True,
@@ -193,5 +204,10 @@ def test_outside_a_project_a_call_must_name_one(tmp_path: Path) -> None:
         check=True,
     )
     answers = {line["id"]: line["result"] for line in map(json.loads, done.stdout.splitlines())}
-    assert answers[0]["structuredContent"]["error"] == "empty_project_id"
+    said = answers[0]["structuredContent"]
+    if place == "home":
+        assert said["project"] == project_of(home)
+        assert project_of(home) in answers[0]["content"][0]["text"]
+    else:
+        assert said["error"] == "empty_project_id"
     assert answers[1]["structuredContent"]["count"] == 0

@@ -58,19 +58,20 @@ class UsualProject:
         self._lock = threading.Lock()
 
     def name(self) -> str:
-        """Return the project (DESIGN D9).
+        """Return the project (DESIGN D9); a directory without a repository is one too, the home directory included.
 
         Raises:
-            EmptyProjectId: When none is configured and the directory is inside none.
+            EmptyProjectId: When none is configured and the directory is the root of the file system, where a server is
+                started by the system or by a client that has no directory.
         """
         with self._lock:
             if not self._name.strip():
                 from reasoningbank.settings import project_of
 
                 here = (self._directory or Path.cwd()).resolve()
-                if here in {Path(here.anchor), Path.home().resolve()}:
+                if here == Path(here.anchor):
                     raise EmptyProjectId(
-                        "no project: the server was not started inside one",
+                        f"no project: the server was started in {here}",
                         hint="Pass project_id, or start the server with --project or in a project's directory.",
                     )
                 self._name = project_of(here)
@@ -128,7 +129,7 @@ class Banks:
             usual: The caller's, when it has one of its own.
 
         Raises:
-            EmptyProjectId: When none is named and the server was not started inside a project.
+            EmptyProjectId: When none is named and the server was started in the root of the file system.
             InvalidInput: When the name looks like a prompt injection.
         """
         if named is not None:
