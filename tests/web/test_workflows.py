@@ -75,7 +75,7 @@ def test_an_answer_that_is_an_order_is_withheld_wherever_it_would_be_read(served
     (turn,) = state["turns"]
     assert state["status"] == "completed"
     assert turn["user_input"] == CLEAR
-    withheld = "[withheld: looks like a prompt injection, it gives orders to its reader]"
+    withheld = "[withheld: looks like a prompt injection, it tries to override the agent's instructions]"
     assert (turn["ai_answer"], turn["ai_reasoning"]) == (withheld, withheld)
     assert turn["ai_tool_calls"] == [{"name": "read", "arguments": {"path": "notes.md", "deep": [withheld]}}]
     nodes = served.said("GET", f"/api/v1/conversations/{run['workflow_id']}")["nodes"]
@@ -173,7 +173,8 @@ def test_an_unknown_id_is_404_everywhere(served: Served) -> None:
 
 @promise(
     "web:workflow-cancel",
-    "A client asks for results or cancels over the WebSocket; a wrong command is answered, not fatal.",
+    "A client asks for results or cancels over the WebSocket; a wrong command or one with a field twice is answered, "
+    "not fatal.",
     source="spec/memoria_haios 5.2",
 )
 def test_a_client_cancels_and_the_workflow_takes_a_new_turn(served: Served) -> None:
@@ -181,6 +182,13 @@ def test_a_client_cancels_and_the_workflow_takes_a_new_turn(served: Served) -> N
     with served.follow(run["workflow_id"], "?cursor=2") as socket:
         socket.send("no JSON")
         assert json.loads(socket.recv(timeout=30))["event"] == "error"
+        for sent, said_of in (
+            ('{"command": "get_final", "command": "cancel"}', "'command' twice"),
+            ('{"command": "cancel", "now": true}', "no argument 'now'"),
+            ('["cancel"]', "must be a JSON object"),
+        ):
+            socket.send(sent)
+            assert said_of in json.loads(socket.recv(timeout=30))["payload"]["message"]
         socket.send(json.dumps({"command": "explode"}))
         assert "explode" in json.loads(socket.recv(timeout=30))["payload"]["message"]
         socket.send(json.dumps({"command": "cancel"}))

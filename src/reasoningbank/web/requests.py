@@ -162,29 +162,42 @@ async def body_of(request: Request) -> Mapping[str, object]:
     """Return the JSON object that was sent.
 
     Raises:
-        InvalidInput: When it is no JSON object, or names a field of an object twice.
+        InvalidInput: When it is not a JSON object, or names a field of an object twice.
     """
+    return json_object(await request.body(), "the request body")
+
+
+def json_object(sent: str | bytes, what: str) -> Mapping[str, object]:
+    """Return the JSON object of a body or a message.
+
+    Args:
+        sent: What was sent.
+        what: What it is called in an error.
+
+    Raises:
+        InvalidInput: When it is not a JSON object, or names a field of an object twice: parsers differ in which of the
+            two they take.
+    """
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        value: dict[str, object] = {}
+        for name, each in pairs:
+            if name in value:
+                raise InvalidInput(
+                    f"{what} has the field {name[:80]!r} twice in one object", hint="Send each field once."
+                )
+            value[name] = each
+        return value
+
     try:
-        value = json.loads(await request.body(), object_pairs_hook=_object)
+        value = json.loads(sent, object_pairs_hook=unique)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except InvalidInput:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("the request body is not JSON", hint="Send one JSON object in UTF-8.") from error
+        raise InvalidInput(f"{what} is not JSON", hint="Send one JSON object in UTF-8.") from error
     if not isinstance(value, dict):
-        raise InvalidInput("the request body must be a JSON object", hint="Send one JSON object.")
-    return value
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return a JSON object; parsers differ in which of two fields of one name they take, so there may be one only."""
-    value: dict[str, object] = {}
-    for name, each in pairs:
-        if name in value:
-            raise InvalidInput(
-                f"the request body has the field {name[:80]!r} twice in one object", hint="Send each field once."
-            )
-        value[name] = each
+        raise InvalidInput(f"{what} must be a JSON object", hint="Send one JSON object.")
     return value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
 
@@ -18,7 +17,7 @@ from reasoningbank.operations.arguments import Arguments
 from reasoningbank.operations.json import object_schema, to_json
 from reasoningbank.operations.operation import Json
 from reasoningbank.types.conversation import Workflow, WorkflowEvent
-from reasoningbank.web.requests import BankThreads, body_of, check_query, query_flag, query_whole, refusal
+from reasoningbank.web.requests import BankThreads, body_of, check_query, json_object, query_flag, query_whole, refusal
 
 LOOK_EVERY = 0.1
 """Seconds between two looks for new events; they are read from the bank, so that any process may have made them."""
@@ -203,14 +202,13 @@ def _begun(workflow: Workflow) -> dict[str, object]:
 
 
 def _command(text: str) -> str:
-    try:
-        value = json.loads(text[:_MAX_COMMAND])
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput("a command is a JSON object", hint='Send {"command": "get_final"} or cancel.') from error
-    command = value.get("command") if isinstance(value, dict) else None
+    if len(text) > _MAX_COMMAND:
+        raise InvalidInput(f"a command has at most {_MAX_COMMAND} characters", hint='Send {"command": "get_final"}.')
+    sent = Arguments("a command", {"command": _TEXT}, ("command",), json_object(text, "a command"))
+    command: str = sent.value("command")
     if command not in {"get_final", "cancel"}:
-        raise InvalidInput(f"there is no command {str(command)[:40]!r}", hint="There are get_final and cancel.")
-    return str(command)
+        raise InvalidInput(f"there is no command {command[:40]!r}", hint="The commands are get_final and cancel.")
+    return command
 
 
 def _of_turn(event: WorkflowEvent, workflow: Workflow) -> bool:
