@@ -158,8 +158,8 @@ def test_every_answer_has_the_fields_that_are_described(serve: Serve, tmp_path: 
         assert said("POST", "/api/v1/questions", body={"question": "Why were figs pruned in winter?"})["seeds"]
         assert said("POST", "/api/v1/questions", body={"question": "What's the best product?"})["clarification"]
         assert said("POST", "/api/v1/graph/walk", body={"seeds": {"n-Event": 1, "nobody": 1}})["paths"]
-        lost = said("POST", "/api/v1/graph/walk", body={"seeds": {"nobody": 1}})
-        assert [(seed["found"], seed["reason"]) for seed in lost["seeds"]] == [(False, "seed_not_found")]
+        lost = served.said("POST", "/api/v1/graph/walk", {"seeds": {"nobody": 1}}, status=404)
+        assert (lost["error"], lost["message"]) == ("node_not_found", "no node 'nobody' in this project's graph")
         assert said("GET", "/api/v1/graph/nodes/{id}", id="n-Event")["lessons"]
         said("PATCH", "/api/v1/graph/nodes/{id}", body={"source_type": "log"}, id="n-Event")
         assert {each["label"] for each in said("GET", "/api/v1/graph/nodes")["nodes"]} == set(LABEL_FIELDS)

@@ -263,10 +263,10 @@ def _no_answer(values: Mapping[str, Any], said: str) -> object:
 
 def _no_paths(values: Mapping[str, Any], _: str) -> object:
     from reasoningbank.operations.composed import walked
-    from reasoningbank.types.walk import WalkResult, WalkSeed, check_seeds
+    from reasoningbank.types.walk import SEED_NOT_FOUND, WalkResult, WalkSeed, check_seeds
 
     check_seeds(values["seeds"])
-    seeds = (WalkSeed(id=name, score=1.0, found=False, reason="seed_not_found") for name in values["seeds"])
+    seeds = (WalkSeed(id=name, score=1.0, found=False, reason=SEED_NOT_FOUND) for name in values["seeds"])
     return walked(WalkResult(seeds=tuple(seeds)))
 
 

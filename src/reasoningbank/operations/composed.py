@@ -521,12 +521,11 @@ def walk_graph(
     *,
     rendering: Rendering = "text",
     budget: int | None = None,
-    needs_one: bool = False,
 ) -> WalkResult | Rendered:
     """Show the paths from nodes that are known.
 
-    A node that is not there is named with the answer, and the others are walked all the same. The command fails when
-    none is there.
+    A node that does not exist is named in the answer, and the walk begins at the others. When none exists, that is an
+    error.
 
     Args:
         bank: The bank.
@@ -534,11 +533,10 @@ def walk_graph(
         parameters: How to walk.
         rendering: The paths as sentences, a model's context, a D3 graph, a query or a picture.
         budget: Most tokens of a model's context.
-        needs_one: Refuse a walk of which no node is there; a command tells that by its status.
 
     Raises:
         InvalidInput: When there is nothing to begin at, or a budget without a model's context.
-        NodeNotFound: When none of the nodes is there and one is needed.
+        NodeNotFound: When none of the nodes exists.
     """
     from reasoningbank.graph.render import BUDGET, to_llm_context
 
@@ -546,14 +544,23 @@ def walk_graph(
         raise InvalidInput("a walk needs a node to begin at", hint="Name the id of a node, or ID=SCORE.")
     if budget is not None and rendering != "llm":
         raise InvalidInput("a budget needs the rendering llm", hint="Add --as llm, or leave the budget out.")
-    result = bank.graph.walk(seeds, parameters)
-    missing = [seed.id for seed in result.seeds if not seed.found]
-    if needs_one and len(missing) == len(result.seeds):
-        raise NodeNotFound(f"no node {', '.join(repr(name[:80]) for name in missing[:10])} in this project's graph")
+    result = _begun(bank.graph.walk(seeds, parameters))
     if rendering == "text":
         return result
     context = to_llm_context(result, budget=BUDGET if budget is None else budget) if rendering == "llm" else None
     return _rendered(rendering, result, "" if context is None else context.text)
+
+
+def _begun(result: WalkResult) -> WalkResult:
+    """Return a walk that began somewhere.
+
+    Raises:
+        NodeNotFound: When none of its nodes exists.
+    """
+    if any(seed.found for seed in result.seeds):
+        return result
+    names = ", ".join(repr(seed.id[:80]) for seed in result.seeds[:10])
+    raise NodeNotFound(f"no node {names} in this project's graph")
 
 
 def _rendered(form: Rendering, result: WalkResult, context: str) -> Rendered:
@@ -586,14 +593,22 @@ def walk_with_context(bank: Bank, seeds: Mapping[str, float], parameters: WalkPa
         bank: The bank.
         seeds: Where to begin.
         parameters: How to walk.
+
+    Raises:
+        NodeNotFound: When none of the nodes exists.
     """
     return walked(bank.graph.walk(seeds, parameters))
 
 
 def walked(result: WalkResult) -> Walked:
-    """Return a walk with its context."""
+    """Return a walk with its context.
+
+    Raises:
+        NodeNotFound: When none of its nodes exists.
+    """
     from reasoningbank.graph.render import to_llm_context
 
+    _begun(result)
     return Walked(walk=result, context=to_llm_context(result, budget=MOST_TOKENS))
 
 

@@ -92,8 +92,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         method="+walk_graph",
         summary="Show the paths from known nodes.",
         reads=True,
-        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS, hide=("needs_one",)),
-        fixed={"needs_one": True},
+        command=Command(name="graph walk", section="Graph", options=_WALK_OPTIONS),
         route=Route(
             method="POST",
             path="/graph/walk",
@@ -236,7 +235,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             profiles=("graph",),
             description=(
                 "Connects two nodes by a whole sentence that reads from source to target and says why and how; "
-                "'related to' is no reason."
+                "'related to' is not a reason."
             ),
             inputs="!source !target !text !weight tags project_id",
             about={"weight": "0.85-1 direct, 0.55-0.75 strong, 0.25-0.45 weak"},
