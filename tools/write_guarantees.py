@@ -79,7 +79,7 @@ def read_promises(tests: Path) -> tuple[Promise, ...]:
     one with an id alone only names it. A ``Deferred`` of promises.py is one that no test keeps yet.
 
     Raises:
-        ValueError: When an argument is no plain string.
+        ValueError: When an argument is not a plain string.
     """
     found = []
     for path in sorted(tests.rglob("*.py")):

@@ -834,7 +834,7 @@ class Bank:
             moment: A ``datetime`` with a time zone, or a text of ISO 8601; a text without a zone is UTC.
 
         Raises:
-            InvalidInput: When it is no time, has no time zone or lies in the future.
+            InvalidInput: When it is not a time, has no time zone or lies in the future.
         """
         from reasoningbank.curation.snapshot import Past
 

@@ -485,7 +485,7 @@ def absolute_url(url: str) -> str:
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:
-        raise ConfigurationError(f"{url!r} is no URL: {error}", hint=usual) from error
+        raise ConfigurationError(f"{url!r} is not a URL: {error}", hint=usual) from error
     path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
     if not path and scheme not in {"memory", *POSTGRESQL}:
         raise ConfigurationError(f"{url!r} names no store", hint=usual)

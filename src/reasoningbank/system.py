@@ -75,7 +75,7 @@ if sys.platform == "win32":
             _kernel.CloseHandle(handle)
 
     def end_family(process: int) -> None:
-        """End a process and what it has started, at once; one that is gone is no error."""
+        """End a process and what it has started, at once; one that is gone is not an error."""
         words = ["taskkill", "/T", "/F", "/PID", str(process)]
         subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - a number
 else:
@@ -92,7 +92,7 @@ else:
         return True
 
     def end_family(process: int) -> None:
-        """End a process that leads a session of its own and what it has started; one that is gone is no error."""
+        """End a process that leads a session of its own and what it has started; one that is gone is not an error."""
         try:
             os.killpg(process, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

@@ -102,7 +102,7 @@ def test_joined_words_are_read_apart_in_texts_and_in_names(name: str, arena: Are
         assert name not in str(bank.documents.files())
 
 
-@promise("attack:false-alarms", "Honest lessons and warnings of dangers are no orders.", source="issue 4")
+@promise("attack:false-alarms", "Honest lessons and warnings of dangers are not orders.", source="issue 4")
 @pytest.mark.parametrize("text", OWN)
 def test_an_honest_lesson_passes(text: str) -> None:
     assert find_danger(text.split(",")[0], text) == ""

@@ -558,7 +558,7 @@ def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, 
     home.chmod(0o700)
 
     (bank,) = home.glob("banks/*/*.db")
-    bank.write_bytes(b"this is no bank" * 1000)
+    bank.write_bytes(b"this is not a bank" * 1000)
     for log in (*bank.parent.glob("*-wal"), *bank.parent.glob("*-shm")):
         log.unlink()
     result = run("doctor", "--json")

@@ -238,7 +238,7 @@ def test_doctor_makes_no_bank_of_a_mistyped_project(tmp_path: Path) -> None:
     [
         "2026-01-02T03:04:05+00:00 'SessionStart' 'store_error: the disk is full. Free some space and try again.'",
         "2026-01-02T03:04:05+00:00 'Stop' 'KeyError at hooks.py:12'",
-        "2026-01-02T03:04:05+00:00 'Stop' \"configuration: 'x' is no model. Name another.\"",
+        "2026-01-02T03:04:05+00:00 'Stop' \"configuration: 'x' is not a model. Name another.\"",
         "something else",
     ],
 )

@@ -225,7 +225,7 @@ def test_the_settings_decide_and_wrong_ones_are_refused(
 
 @promise(
     "lifecycle:scope",
-    "Only candidate and active memories decay; time in the archive is no disuse.",
+    "Only candidate and active memories decay; time in the archive is not disuse.",
     source="issue 4",
 )
 def test_only_recallable_memories_decay(open_bank_in_session: OpenBank, clock: FrozenClock) -> None:

@@ -137,7 +137,7 @@ def test_a_bank_is_never_opened_through_a_symbolic_link(suffix: str, tmp_path: P
 
 @promise(
     "durability:foreign-file",
-    "A database of another program or a file that is no database is refused and left as it is.",
+    "A database of another program or a file that is not a database is refused and left as it is.",
     source="spec/engineering B.2",
 )
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_folder_that_is_no_model_is_refused(minilm_folder: Path, tmp_path: Pat
 
 @promise(
     "embedding:model-error",
-    "A model that gives something that is no vector is an error, never a stored vector.",
+    "A model that gives something that is not a vector is an error, never a stored vector.",
     source="errors.ModelError",
 )
 def test_bytes_that_are_no_graph_are_refused() -> None:

@@ -353,7 +353,7 @@ def test_a_parameter_that_cannot_be_is_named(name: str, parameters: dict[str, An
     ],
 )
 def test_seeds_that_cannot_be_are_refused(seeds: dict[str, float]) -> None:
-    """An empty id, a score that is no energy, and too many of them."""
+    """An empty id, a score that is not an energy, and too many of them."""
     with pytest.raises(InvalidInput, match=r"^seeds:"):
         walk(GraphInMemory([], []), seeds)
 

@@ -111,11 +111,11 @@ def test_a_second_seed_joins_the_two_ends_of_the_story() -> None:
 
 @promise(
     "graph:question-tags",
-    "Without given tags the question's own words serve, and those that are no tags change nothing.",
+    "Without given tags the question's own words serve, and those that are not tags change nothing.",
     source="issue 5",
 )
 def test_the_words_of_a_question_are_tags_enough() -> None:
-    """Single words, and those that stand together; words that are no tag of the graph change nothing."""
+    """Single words, and those that stand together; words that are not a tag of the graph change nothing."""
     assert question_tags("Does a heat_pack pay?") == (
         *("does", "a", "heat", "pack", "pay"),
         *("does a", "a heat", "heat pack", "pack pay"),

@@ -52,7 +52,7 @@ def test_a_program_finds_the_task_and_the_memories_and_its_words_become_a_step()
     assert (step.tool, step.exit_code, step.error) == ("command", 0, "")
     assert SECRET not in repr(done)
     assert "[REDACTED" in done.final_answer
-    assert "inclusive bounds" not in step.observation, "what the bank itself said is no observation"
+    assert "inclusive bounds" not in step.observation, "what the bank itself said is not an observation"
     assert done.memories == (HIT.id,)
 
 

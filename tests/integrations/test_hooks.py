@@ -280,7 +280,7 @@ def test_the_end_of_a_turn_queues_the_transcript_and_the_end_of_the_session_has_
 )
 def test_real_transcripts_go_from_the_hook_to_a_trajectory(tmp_path: Path) -> None:
     if not REAL.is_dir():
-        pytest.skip("../shared/data/claude_code is not here: its real sessions are no part of the project")
+        pytest.skip("../shared/data/claude_code is not here: its real sessions are not part of the project")
     home, files = tmp_path / "home", sorted(REAL.glob("*.jsonl"))
     for path in files:
         assert (

@@ -690,7 +690,7 @@ def test_an_entry_that_the_client_does_not_show_is_said(says: str, told: str, tm
 
 @promise(
     "install:asking-is-no-session",
-    "What rbank install and rbank status ask a client's own command is no session: the hooks that it fires note "
+    "What rbank install and rbank status ask a client's own command is not a session: the hooks that it fires note "
     "nothing.",
     source="review, real clients",
 )
@@ -718,7 +718,7 @@ def test_asking_the_client_leaves_no_trace_of_a_session(tmp_path: Path) -> None:
     while not found["hooks_last_ran"] and time.monotonic() < deadline:
         found = json.loads(run_rbank(tmp_path, "status", "--json", "--quick").stdout)
     assert found["hooks_last_ran"], "a session of the user is noted"
-    assert found["errors"] == [], "a session in which nothing was said is no error"
+    assert found["errors"] == [], "a session in which nothing was said is not an error"
 
 
 def asked_as(client: str, folder: Path, variables: dict[str, str]) -> str:

@@ -394,7 +394,7 @@ def test_another_embedder_is_refused_until_the_bank_is_reembedded(tmp_path: Path
 
 @promise(
     "langgraph:apart",
-    "Items are no lessons and files are no items: neither shows up as the other.",
+    "Items are not lessons and files are not items: neither shows up as the other.",
     source="issue 4 (LangGraph)",
 )
 def test_items_are_no_lessons_and_files_are_no_items(bank: Bank) -> None:

@@ -95,7 +95,7 @@ def test_every_answer_has_the_words_of_the_tool(memory_tool_bank: Bank) -> None:
         ({"command": "str_replace", "path": "/memories/a"}, "The command str_replace needs old_str, a text"),
         (
             {"command": "str_replace", "path": "/memories/a", "old_str": "a", "new_str": 5},
-            "new_str is a text",
+            "new_str must be a text",
         ),
         (
             {"command": "insert", "path": "/memories/a", "insert_line": "1", "insert_text": "b"},

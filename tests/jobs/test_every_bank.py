@@ -47,7 +47,7 @@ def overdue(home: Path, project: str, days: int = 40) -> None:
 
 
 def worker(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    """A worker of the whole tenant, in a directory that is no project."""
+    """A worker of the whole tenant, in a directory that is not a project."""
     return subprocess.Popen(
         [str(RBANK), "--tenant", TENANT, "worker", "--json", *arguments],
         env=environment(home),

@@ -145,7 +145,7 @@ def test_a_job_that_fails_waits_longer_each_time_and_is_buried_in_the_end(store:
 
 @promise(
     "worker:budget",
-    "A spent budget waits for the next UTC day, and waiting for it is no attempt.",
+    "A spent budget waits for the next UTC day, and waiting for it is not an attempt.",
     source="issue Jobs",
 )
 def test_a_spent_budget_waits_for_the_next_day_however_many_days_it_takes(store: Store, clock: FrozenClock) -> None:
@@ -160,7 +160,7 @@ def test_a_spent_budget_waits_for_the_next_day_however_many_days_it_takes(store:
         assert poor.drain().postponed == 1
         (job,) = store.jobs.waiting(due=FAR)
         assert job.due == datetime(2026, 4, 1, tzinfo=UTC) + timedelta(days=day)
-        assert job.attempts == 0, "waiting for a budget is no attempt"
+        assert job.attempts == 0, "waiting for a budget is not an attempt"
         clock.set(job.due + timedelta(hours=7))
     assert list(store.jobs.dead_jobs()) == []
 

@@ -24,7 +24,7 @@ BOTH = json.dumps(
         "strategies": [dict(FROZEN, run=1, steps=[1])],
         "lessons": [
             {
-                "title": "Running the test again is no repair",
+                "title": "Running the test again is not a repair",
                 "description": "When a test is red only at night",
                 "what_went_wrong": "The red test was run again until it was green once, so the defect stayed.",
                 "do_instead": "Find what decides the result, and set it in the test.",
@@ -273,7 +273,7 @@ def test_an_asynchronous_agent_runs_on_the_callers_loop(open_learning_bank: Open
 
 @promise(
     "scale:limit",
-    "At most five items are kept of all attempts together; the others are refused and kept aside.",
+    "At most five items are kept of all attempts together; the others are refused and kept with the reason.",
     source="issue MaTTS",
 )
 def test_at_most_five_items_are_kept_of_all_attempts_together(open_learning_bank: OpenBank) -> None:

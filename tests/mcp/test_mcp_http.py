@@ -176,7 +176,7 @@ def test_large_requests_are_refused(served: Served) -> None:
     assert chunked.status_code == 413
 
 
-@promise("mcp:http-bodies", "Bodies that are no message are client errors, never server errors.", source="issue 2")
+@promise("mcp:http-bodies", "Bodies that are not a message are client errors, never server errors.", source="issue 2")
 @pytest.mark.parametrize("version", ["", "2025-11-25", "2026-07-28", "1999-01-01"])
 def test_bodies_that_are_no_message_are_client_errors(version: str, served: Served) -> None:
     call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":%s,"_meta":%s}}'

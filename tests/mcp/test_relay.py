@@ -471,7 +471,7 @@ def test_a_server_that_cannot_start_is_an_error_and_not_a_wait(tmp_path: Path, f
 
 @promise(
     "relay:bytes",
-    "A relay passes on what is no message, and refuses what is too long, as a server that serves by itself does.",
+    "A relay passes on what is not a message, and refuses what is too long, as a server that serves by itself does.",
     source="issue 11, Starts at once",
 )
 def test_a_relay_passes_on_what_is_no_message(tmp_path: Path, folder: Path) -> None:

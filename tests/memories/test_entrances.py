@@ -296,7 +296,7 @@ def test_the_memory_tool_says_that_a_file_went_into_quarantine_and_why(tmp_path:
     with open_bank(tmp_path / "home") as bank:
         said = str(created(bank, ATTACKS[0], tmp_path))
         assert said.startswith("/memories/strategies/x.md was quarantined.")
-        assert "gives orders to its reader" in said
+        assert "tries to override the agent's instructions" in said
         assert "rbank release" in said
         assert "does not exist" in run(BankMemoryTool(bank), "view", path="/memories/strategies/x.md")
         (held,) = bank.memories.list(states=("quarantined",))
@@ -482,7 +482,9 @@ def test_what_a_file_brings_as_a_name_is_left_out(tmp_path: Path) -> None:
 def test_what_has_no_quarantine_is_refused_by_name_and_with_what_to_do(tmp_path: Path) -> None:
     with open_bank(tmp_path / "home") as bank:
         two_nodes(bank)
-        with pytest.raises(InvalidNode, match="node 'a' looks like a prompt injection: its text gives orders") as node:
+        with pytest.raises(
+            InvalidNode, match="node 'a' looks like a prompt injection: its text tries to override"
+        ) as node:
             bank.graph.update("a", text=ATTACKS[0])
         assert "Write down what was seen" in node.value.hint
         with pytest.raises(InvalidEdge, match="edge 'x' looks like a prompt injection"):
@@ -499,7 +501,7 @@ def test_an_import_says_what_it_left_out_and_takes_the_rest(tmp_path: Path) -> N
         (tmp_path / "g.json").write_text(as_json(ATTACKS[0]), encoding="utf-8")
         report = bank.graph.import_(tmp_path / "g.json")
         assert [(each.kind, each.id) for each in report.left_out] == [("node", "a"), ("edge", "e")]
-        assert all("gives orders to its reader" in each.reason for each in report.left_out)
+        assert all("tries to override the agent's instructions" in each.reason for each in report.left_out)
         assert report.nodes_added == 2
         assert bank.memories.count(states=("quarantined",)) == 1
     with open_bank(tmp_path / "second") as bank:

@@ -110,7 +110,7 @@ def test_a_session_that_was_shown_nothing_credits_nothing_and_deleted_memories_a
 
 @promise(
     "inject:usage",
-    "Being shown is no evidence: no search and no briefing changes a confidence; one with a task is counted as a "
+    "Being shown is not evidence: no search and no briefing changes a confidence; one with a task is counted as a "
     "delivery.",
     source="DESIGN D5",
 )

@@ -88,7 +88,7 @@ def cases(kind: str) -> list[tuple[Operation, Parameter]]:
 
 
 def message(bank: Bank, operation: Operation, parameter: Parameter, value: object) -> str:
-    """What is said of a bad value; empty when it is no error, or one about something else that does not exist."""
+    """What is said of a bad value; empty when it is not an error, or one about something else that does not exist."""
     values = {each.name: usable(bank, each) for each in interface(operation).parameters if each.required}
     values |= {parameter.name: [value] if parameter.many else value, **operation.fixed}
     try:

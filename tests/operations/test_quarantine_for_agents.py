@@ -195,7 +195,7 @@ def test_a_listing_of_what_is_in_quarantine_withholds_the_texts(tmp_path: Path) 
         assert set(members) == {guarded.memory.id, stopped.id}
         assert "`rbank quarantines`" in members[guarded.memory.id]["title"]
         reasons = {one["reason"] for one in listed.json()["quarantines"]}
-        assert reasons == {REASON, "Its text gives orders to its reader"}
+        assert reasons == {REASON, "Its text tries to override the agent's instructions"}
         assert [each["id"] for each in plan.json()["quarantined"]] == [lesson.id]
         assert (plan.json()["held"], added.json()["quarantined"][0]["before"]) == (2, "active")
         with guarded.banks.use("acme", "shop") as bank:

@@ -270,7 +270,7 @@ def test_h9_hits_no_hits_and_errors_have_one_shape(open_learning_bank: OpenBank)
 
 @promise(
     "haios:H10",
-    "Results alone are no success; a later verdict changes what is counted.",
+    "Results alone are not success; a later verdict changes what is counted.",
     source="memoria_haios H10",
 )
 def test_h10_results_alone_are_no_success_and_a_later_verdict_is_what_counts(

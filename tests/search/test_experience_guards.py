@@ -138,7 +138,7 @@ def test_h18_another_embedder_is_refused_until_everything_is_embedded_again(
 
 @promise(
     "haios:H19",
-    "A chat is skipped with the reason, a session counts once, and sessions are no search strategies.",
+    "A chat is skipped with the reason, a session counts once, and sessions are not search strategies.",
     source="memoria_haios H19",
 )
 def test_h19_transcripts_qualify_count_once_and_are_no_search_strategies(
@@ -159,7 +159,7 @@ def test_h19_transcripts_qualify_count_once_and_are_no_search_strategies(
     assert bank.sessions.capture(work).duplicates == 1
     bank.jobs.work()
     assert len(bank.sessions.list()) == 1
-    assert bank.experience.traces() == (), "a session is no search"
+    assert bank.experience.traces() == (), "a session is not a search"
     names = {plan.name for plan in PLANS}
     for query in ("Used tools: Bash, Read", "cat part9.py", QUERY):
         answer = bank.experience.search(query)
@@ -245,7 +245,7 @@ def test_the_nearest_experience_comes_whole_and_nothing_when_none_is_near(open_l
     """k experiences with all their items, in the order of learning, proven or not, whatever the limits."""
     second = dict(
         FROZEN,
-        title="Quarantine is no repair",
+        title="Quarantine is not a repair",
         description="When a test is red only at times",
         content="Find what the red runs have in common before a test is skipped; a skipped test proves nothing.",
     )

@@ -147,7 +147,7 @@ def test_what_gives_up_repairs_nothing() -> None:
 @promise(
     "judging:shortfall",
     "A session whose agent says at the end that work is left or a goal was missed, or whose last numbers all miss the "
-    "goal that the task sets, is no success.",
+    "goal that the task sets, is not a success.",
     source="issue 11 Judge",
 )
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_broken_lines_are_reported_with_their_number_and_the_rest_counts(tmp_pat
     assert {problem.reason for problem in problems} == {
         "it is not JSON",
         "it is not UTF-8",
-        "it is no object with a type",
+        "it must be an object with a type",
     }
     (trajectory,) = [result for result in found if isinstance(result, Trajectory)]
     assert trajectory.task == TASK

@@ -119,7 +119,7 @@ def test_files_without_a_session_are_named_and_the_others_are_kept(
 ) -> None:
     bank = open_learning_bank()
     nothing, good = tmp_path / "nothing.jsonl", tmp_path / "good.jsonl"
-    nothing.write_text("this is no transcript\n", encoding="utf-8")
+    nothing.write_text("this is not a transcript\n", encoding="utf-8")
     good.write_text(claude_code(), encoding="utf-8")
     with pytest.raises(UnreadableTranscript):
         bank.sessions.capture(nothing)

@@ -1,4 +1,4 @@
-"""Real sessions of many agents, where they are: every file gives sessions. They are no part of the project."""
+"""Real sessions of many agents, where they are: every file gives sessions. They are not part of the project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 def files(folder: str) -> list[Path]:
     """The files of one folder; the test is skipped where it is absent."""
     if not (DATA / folder).is_dir():
-        pytest.skip(f"../shared/data/{folder} is not here: its real sessions are no part of the project")
+        pytest.skip(f"../shared/data/{folder} is not here: its real sessions are not part of the project")
     return sorted(path for path in (DATA / folder).iterdir() if path.is_file())
 
 

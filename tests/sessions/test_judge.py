@@ -301,4 +301,4 @@ def test_a_models_success_does_not_win_over_an_exit_status() -> None:
     mended = session(shell("make wrong", "no rule", 2), shell("make wrong", "done"))
     assert asked(opinion("success", 0.97), mended).verdict == "success"
     searched = session(shell("make part"), Step(tool="Read", action="a.md", error="no such file"))
-    assert asked(opinion("success", 0.97), searched).verdict == "success", "a lookup that failed is no exit status"
+    assert asked(opinion("success", 0.97), searched).verdict == "success", "a lookup that failed is not an exit status"

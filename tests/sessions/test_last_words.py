@@ -106,7 +106,7 @@ def test_a_statement_that_accepts_nothing_leaves_the_end_open(text: str) -> None
     end = ended(text)
     assert end.verdict in {"unknown", "partial", "failure"}
     assert end.probability <= 0.5
-    assert ended(text, shell("cat sums.py", "total = 1")).verdict != "success", "looking is no repair"
+    assert ended(text, shell("cat sums.py", "total = 1")).verdict != "success", "looking is not a repair"
     assert ended(text, EDIT, suite(True)).verdict == "success" or verdict_in(text) is not None
 
 

@@ -29,7 +29,7 @@ def judged(*steps: Step, task: str = "Repair the sums", answer: str = "") -> Jud
 
 @promise(
     "judging:disguised",
-    "Tests that failed and then passed because they were skipped, removed, left out or made weaker are no success; "
+    "Tests that failed and then passed because they were skipped, removed, left out or made weaker are not success; "
     "where the person asked for that, they are.",
     source="issue 11 Judge",
 )
@@ -391,7 +391,7 @@ def test_a_test_command_without_a_count_is_judged_by_its_exit_status() -> None:
 )
 def test_runners_that_count_in_one_line_are_read(text: str, summary: Summary) -> None:
     assert summary_of(text) == summary
-    assert summary_of(text, text) is None, "what the command itself holds is no summary"
+    assert summary_of(text, text) is None, "what the command itself holds is not a summary"
 
 
 @promise("judging:disguised")

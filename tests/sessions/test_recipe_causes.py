@@ -149,7 +149,7 @@ HIDDEN = {
     ),
     "the rule is off": (LINT, edit("eslint.config.js", "rules: {", "rules: {\n  'no-console': 'off',"),
                         shell("npx eslint .", "")),
-    "warnings are no errors": (UNUSED, shell("sed -i 's/-Werror//' Makefile", ""), shell("make", "done")),
+    "warnings are not errors": (UNUSED, shell("sed -i 's/-Werror//' Makefile", ""), shell("make", "done")),
     "the check is left out": (
         shell("kubectl apply -f w.yaml", "error: error validating \"w.yaml\": unknown field \"prot\" in Service", 1),
         shell("kubectl apply -f w.yaml --validate=false", "service/w created"),

@@ -244,7 +244,7 @@ IDLE = {
 
 @promise(
     "recipes:idle",
-    "An edit that leaves what the program does as it was is no fix: layout, comments, prints, annotations of "
+    "An edit that leaves what the program does as it was is not a fix: layout, comments, prints, annotations of "
     "functions, other names of variables; unless the error is about just that.",
     source="issue 11 Recipes",
 )

@@ -141,7 +141,7 @@ def test_secrets_leave_accepted_and_refused_items() -> None:
 
 @promise(
     "distil:template-words",
-    "A summary may name its own task; it may not give orders to its reader.",
+    "A summary may name its own task; it may not instruct its reader.",
     source="seed 004",
 )
 def test_a_template_may_name_its_task_but_may_not_order_its_reader() -> None:

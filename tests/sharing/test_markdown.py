@@ -98,7 +98,7 @@ def test_a_memory_that_both_sides_changed_is_a_conflict_and_an_edit_is_never_wri
 @promise(
     "markdown:claims",
     "A Markdown file without a memory here becomes a claim of at most 0.6, a text that looks like a prompt injection "
-    "is quarantined, and what is no memory is refused by its name.",
+    "is quarantined, and what is not a memory is refused by its name.",
     source="DESIGN D10, D16; issue, Memory that moves",
 )
 def test_new_files_are_claims_and_pass_the_gate(bank: Bank, tmp_path: Path) -> None:

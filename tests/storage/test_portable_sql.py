@@ -32,7 +32,7 @@ FORBIDDEN = {
     r"\bINDEXED BY\b": "a hint that SQLite alone takes",
     r"\bLIMIT -1\b": "no limit is ALL_ROWS",
     r"\bIS NOT \?|\bIS \?": "PostgreSQL compares values with IS for NULL and truth alone",
-    r"\b(WHERE|AND) [01]\b(?! =)": "a number is no condition",
+    r"\b(WHERE|AND) [01]\b(?! =)": "a number is not a condition",
     r"\bSTRICT\b|\bROWID\b|\bAUTOINCREMENT\b": "how SQLite keeps a table is its engine's",
     r"\bfts5\b|_docsize\b|\bMATCH\b|\bmemory_text\b|graph_(node|edge)_text\b": "the text index is the engine's",
     r"\bBEGIN\b": "how a transaction begins is the engine's",

@@ -45,7 +45,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
     "demo": ("The bank", "Show the loop: two sessions, the second does better.", "doctor:demo"),
 }
-"""The commands that are no operation, or that ask a person: section, one-line help, and where they are."""
+"""The commands that are not an operation, or that ask a person: section, one-line help, and where they are."""
 GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "share": "Write or read banks as files that git can merge.",

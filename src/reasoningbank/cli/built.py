@@ -60,7 +60,7 @@ class Day(Moment):
         try:
             return date.fromisoformat(text)
         except ValueError:
-            self.fail(f"{text!r} is no day. Write for example 2026-03-01.", param, ctx)
+            self.fail(f"{text!r} is not a date. Write for example 2026-03-01.", param, ctx)
 
 
 _TYPES: Mapping[ParameterKind, click.ParamType[Any]] = {

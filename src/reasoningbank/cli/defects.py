@@ -20,7 +20,7 @@ MAX_LOG = 1_000_000
 def reported(error: Exception, words: Sequence[str]) -> int:
     """Write a report of an unforeseen error, say so on stderr, and return the exit status.
 
-    That no further file can be opened is no defect of the program: modules and models are files, too.
+    That no further file can be opened is not a defect of the program: modules and models are files, too.
 
     The report has the command, the type of each error and the places in the code. The errors' own words and the
     command's arguments are left out: they may quote a secret.

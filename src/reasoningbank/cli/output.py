@@ -65,7 +65,7 @@ def approved(question: str) -> None:
     try:
         click.confirm(question, abort=True, err=True)
     except UnicodeDecodeError as error:
-        raise InvalidInput("the answer is no text", hint="Answer y, or pass --yes.") from error
+        raise InvalidInput("the answer is not readable text", hint="Answer y, or pass --yes.") from error
 
 
 def print_json(answer: Mapping[str, object]) -> None:

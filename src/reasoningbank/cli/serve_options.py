@@ -10,7 +10,7 @@ _NAMED = frozenset({"url", "tenant", "project", "team", "org", "profile"})
 def plain_options(words: Sequence[str]) -> Mapping[str, str] | None:
     """Return the options of a server on stdio by their names; None when click has to read the line.
 
-    That is so when it asks for anything else: another command, HTTP, help, or what is no option.
+    That is so when it asks for anything else: another command, HTTP, help, or what is not an option.
     """
     found: dict[str, str] = {}
     command, waiting = "", ""

@@ -209,7 +209,7 @@ def _lesson(parts: ConversationParts, proposed: LessonNote, ids: Mapping[str, st
     if not lesson or not context:
         problem = "the lesson or when it applies is empty"
     elif order := find_order(lesson) or find_order(context):
-        problem = f"it gives orders to its reader: {order[:80]!r}"
+        problem = f"it looks like a prompt injection: {order[:80]!r}"
     elif markup := find_markup(title, context, lesson):
         problem = markup
     elif is_about_memory(title, lesson):

@@ -62,7 +62,7 @@ def plan_with(model: LanguageModel, asked: Asked, vocabulary: TagVocabulary) -> 
     back = safe_line(answer.clarification_question or "")[:_LONGEST]
     if back and asked.ask:
         if find_order(back):
-            raise MalformedAnswer("the question back is an order")
+            raise MalformedAnswer("the clarification question looks like a prompt injection")
         return QuestionPlan(
             question=asked.question,
             clarification=back,

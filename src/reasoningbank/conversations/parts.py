@@ -130,7 +130,7 @@ def certain_parts(conversation: Conversation, *, at: datetime) -> ConversationPa
 
 
 def add_node(parts: ConversationParts, node: Node) -> bool:
-    """Take a node unless its text is an order; whether it was taken."""
+    """Take a node unless its text looks like a prompt injection; return whether it was taken."""
     if danger := graph_danger(node):
         parts.refuse("node", node.id, f"its text {unquoted(danger)}", held=True)
         return False

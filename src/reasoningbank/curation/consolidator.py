@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from reasoningbank.context import Context
 
 LAST_RUN = "consolidated"
-"""The kind of the note that says when the last run that went well was; it is no work to be done."""
+"""The kind of the note that says when the last run that went well was; it is not work to be done."""
 APART = "undone"
 """The kind of the notes that say which memories a person wants apart."""
 _NEVER_DUE = timedelta(days=36_500)

@@ -241,7 +241,7 @@ class Curation:
             dry_run: Say what would be counted and write nothing.
 
         Raises:
-            InvalidInput: When that is no git repository.
+            InvalidInput: When that is not a git repository.
             StoreUnavailable: When git is not installed or takes too long.
         """
         from reasoningbank.curation.stability import check

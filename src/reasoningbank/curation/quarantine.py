@@ -123,7 +123,7 @@ def voices_in(store: Store, selection: QuarantineSelection, chosen: Sequence[Sco
     """Return the sessions whose votes a quarantine takes out of a bank, as they are named there.
 
     That are the session that is selected, those of the principal that is, and, when a source is, those that recorded
-    what came from it. One memory, or a time, is no voice.
+    what came from it. One memory, or a time, is not a voice.
     """
     if selection.memory_id is not None or (selection.session, selection.principal, selection.source) == (None,) * 3:
         return set()

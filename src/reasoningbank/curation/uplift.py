@@ -230,7 +230,7 @@ def harmful(
 
     The base rate is that of all sessions with a known end; for an anti-pattern, which is shown when something has
     failed already, that of sessions which met any anti-pattern. Where enough sessions were held out from a memory, it
-    must also have done worse than they did: a memory about hard tasks is no harm.
+    must also have done worse than they did: a memory about hard tasks does no harm.
 
     Args:
         sessions: All sessions, in the order in which they began.

@@ -136,7 +136,7 @@ class Documents:
     def show_files(self, read: Callable[[Mapping[str, str]], Collection[str]]) -> str:
         """Read files, and note which memories' texts the session was shown that way (DESIGN D5).
 
-        What the session records later and says nearly the same is then an echo. It is no evidence for the memory.
+        What the session records later and says nearly the same is then an echo. It is not evidence for the memory.
 
         Args:
             read: Told the files, returns the paths of those whose text it shows.

@@ -345,7 +345,7 @@ def _document(path: str, text: str, old: Document | None, at: datetime) -> Docum
 def _new(path: str, text: str, *, project: str, session: str, at: datetime) -> Memory:
     found, outcome = read(text, path), outcome_of(path)
     if outcome is None:
-        raise InvalidInput(f"no memory lies at {path[:80]!r}")
+        raise InvalidInput(f"there is no memory at {path[:80]!r}")
     provenance = {"source": SOURCE, "session": session, NAME: path.partition("/")[2]}
     if speaker := speaker_in(session):
         provenance[PRINCIPAL] = speaker

@@ -191,7 +191,7 @@ def _safe(value: object, name: str, depth: int) -> object:
 
 def _key(key: object) -> str:
     if not isinstance(key, str):
-        raise InvalidInput(f"the keys of an object are texts, not {type(key).__name__}")
+        raise InvalidInput(f"the keys of an object must be texts, not {type(key).__name__}")
     if redact(key).findings:
         raise InvalidInput("a key holds what looks like a secret", hint="Put it into the value, where it is removed.")
     try:

@@ -237,7 +237,7 @@ def checked_url(url: str | None, whose: str) -> str:
 
 
 def check_access(key: str | None, timeout: float, whose: str) -> None:
-    """Raise ConfigurationError when no header can carry the key, or the time limit is no number of seconds."""
+    """Raise ConfigurationError when no header can carry the key, or the time limit is not a number of seconds."""
     if not (math.isfinite(timeout) and timeout > 0):
         raise ConfigurationError(f"A timeout of {timeout} seconds is not usable.", hint="Use a positive number.")
     if key is not None and not (key.isascii() and key.isprintable()):

@@ -179,7 +179,7 @@ class Words:
     def _nested(self) -> CypherValue:
         """Return a list or a map."""
         if self._depth == _DEEPEST:
-            raise self.error(f"lists and maps lie in each other more than {_DEEPEST} deep")
+            raise self.error(f"lists and maps are nested more than {_DEEPEST} deep")
         self._depth += 1
         if self.sees({"{"}):
             found: CypherValue = dict(self.properties())

@@ -101,7 +101,7 @@ def check_format(form: str) -> GraphFormat:
     for known in GRAPH_FORMATS:
         if form == known:
             return known
-    raise InvalidInput(f"the format is one of {', '.join(GRAPH_FORMATS)}, not {form[:80]!r}")
+    raise InvalidInput(f"format must be one of {', '.join(GRAPH_FORMATS)}, not {form[:80]!r}")
 
 
 def _read_json(text: str, reader: RecordReader) -> None:

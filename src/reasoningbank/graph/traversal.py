@@ -171,7 +171,7 @@ def traverse(
     """Return the paths of each seed in the order they end, how many nodes were reached, and whether it stopped.
 
     The seeds know nothing of each other. A node that several nodes of one level lead to belongs to the first of them,
-    and a node without children ends its path; prefixes of paths are no paths.
+    and a node without children ends its path; prefixes of paths are not paths.
     """
     trees = [_MemoriaTree(seed, [_Way(seed, score)], {seed}) for seed, score in seeds.items()]
     reached = 0

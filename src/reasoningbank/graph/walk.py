@@ -30,7 +30,7 @@ _LONGEST = 3
 def question_tags(question: str) -> tuple[str, ...]:
     """Return the words of a question, and each two and three of them that stand together, as tags for a default walk.
 
-    Words that are no tag of the graph have no effect there, because tags never take energy away; so no list of the
+    Words that are not a tag of the graph have no effect there, because tags never take energy away; so no list of the
     graph's tags is needed. Single words come first, and at most 128 of all are kept.
     """
     words = [word.casefold() for word in _WORD.findall(question.replace("_", " "))]

@@ -40,6 +40,6 @@ def _checked(text: str) -> bool:
     starts, ends = text.count(START), text.count(END)
     if starts != ends or starts > 1 or (starts == 1 and _FOUND.search(text) is None):
         raise InvalidInput(
-            f"the marks {START} and {END} do not stand there once each, in this order", hint="Correct the file by hand."
+            f"the file must have the marks {START} and {END} once each, in this order", hint="Correct the file by hand."
         )
     return starts == 1

@@ -44,7 +44,7 @@ _AGENTS = frozenset({"claude", "codex", "copilot", "cursor-agent", "gemini", "op
 
 
 def client_process(pid: int | None = None) -> Process:
-    """Return the client that a process runs under: the nearest of its ancestors that is no shell and no launcher.
+    """Return the client that a process runs under: the nearest of its ancestors that is neither a shell nor a launcher.
 
     Args:
         pid: The process that started the asker; None for the parent of this one.
@@ -67,9 +67,9 @@ def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> st
     """Return who speaks from a process: its client, as one name for everything that runs under it (DESIGN D16).
 
     The client is the farthest ancestor that has started a server or a hook of ours before, or that is an agent's
-    program; else the nearest that is no shell and no launcher. So a server or a command that an agent starts by itself
-    speaks as the agent's client does. A process that has left its family is a client of its own: that stays open, for
-    the system tells no more.
+    program; else the nearest that is neither a shell nor a launcher. So a server or a command that an agent starts by
+    itself speaks as the agent's client does. A process that has left its family is a client of its own: that stays
+    open, for the system tells no more.
 
     Args:
         home: The data directory.

@@ -460,7 +460,7 @@ def _resolved(path: Path) -> Path:
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError) as error:
-        raise StoreUnavailable(f"{path} names no file: {error}") from error
+        raise StoreUnavailable(f"{path} does not name a file: {error}") from error
 
 
 @contextmanager

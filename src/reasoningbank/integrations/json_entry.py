@@ -161,7 +161,7 @@ class _Document:
         except (ValueError, RecursionError) as error:
             raise InvalidInput("the file is not JSON", hint=HINT) from error
         if not isinstance(value, dict):
-            raise InvalidInput("the file holds no JSON object", hint=HINT)
+            raise InvalidInput("the file does not hold a JSON object", hint=HINT)
 
     def find(self, path: Sequence[str]) -> int | None:
         """Return where the object or array at the path begins; None when it is not there."""

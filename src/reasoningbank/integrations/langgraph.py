@@ -4,7 +4,7 @@
         graph = builder.compile(store=BankStore(bank))
 
 Items are documents of the bank: they survive, are searched by meaning with the bank's embedder, are exported with it
-and are erased when they are deleted. They are no lessons; no search for memories or briefing shows them.
+and are erased when they are deleted. They are not lessons; no search for memories or briefing shows them.
 """
 
 from __future__ import annotations

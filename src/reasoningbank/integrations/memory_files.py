@@ -73,7 +73,7 @@ def check_command(command: object) -> None:
     if pair is not None and not (whole and len(pair) == 2):
         raise InvalidInput("A view_range is two whole numbers: the first line and the last")
     if not isinstance(given.get("new_str", ""), str):
-        raise InvalidInput("new_str is a text")
+        raise InvalidInput("new_str must be a text")
 
 
 def view(files: Files, path: str, view_range: Sequence[int] | None = None) -> CommandAnswer:

@@ -50,7 +50,7 @@ class BankMemoryTool(BetaAbstractMemoryTool):
     archives the memory, so that a person can bring it back; ``rbank delete`` erases it. Any other file that is removed
     is erased. A new memory that looks like a prompt injection goes into quarantine, where neither a view nor a search
     shows it, and the answer says why. An edit, a name or any other file that does is refused, and what was there stays.
-    Reading a file is no evidence that it was of use; a memory that says nearly the same as a file that was read is an
+    Reading a file is not evidence that it was of use; a memory that says nearly the same as a file that was read is an
     echo of that.
 
     Args:

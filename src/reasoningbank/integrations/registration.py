@@ -99,7 +99,7 @@ class Registration:
 def asked(client: str, directory: Path) -> Registration:
     """Ask the client's own command whether it knows and starts our server; nothing raises.
 
-    It is no session of the user: the hooks that the command fires keep and note nothing.
+    It is not a session of the user: the hooks that the command fires keep and note nothing.
     """
     if client not in _ASK:
         return Registration(command="", state="unknown", says="The client has no command that tells.")

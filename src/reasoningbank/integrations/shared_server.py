@@ -394,7 +394,7 @@ def ask(settings: Settings, greeting: Greeting, *, start: bool, seconds: float) 
     except (OSError, ValueError, RecursionError) as error:
         raise Unanswered(str(error)) from error
     if not isinstance(answer, dict):
-        raise Unanswered("the answer is no object")
+        raise Unanswered("the answer is not a JSON object")
     return answer
 
 
@@ -409,20 +409,20 @@ def _received(connection: socket.socket, deadline: float) -> bytes:
     while len(found) <= MAX_ANSWER:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the other side takes too long")
+            raise TimeoutError("the other side took too long")
         connection.settimeout(left)
         part = connection.recv(65_536)
         if not part:
             return bytes(found)
         found += part
-    raise ValueError("the other side says too much")
+    raise ValueError("the other side sent too much")
 
 
 def greeting_of(line: bytes) -> Greeting:
     """Return the inverse of ``Greeting.encoded``.
 
     Raises:
-        ConfigurationError: When it is no greeting.
+        ConfigurationError: When it is not a greeting.
     """
     wrong = ConfigurationError("the connection did not begin with a greeting", hint="Update the program that asks.")
     try:

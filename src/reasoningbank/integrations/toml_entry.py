@@ -100,4 +100,6 @@ def _read(text: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"the file is no TOML: {error}", hint="Correct the file; nothing was changed.") from error
+        raise InvalidInput(
+            f"the file is not valid TOML: {error}", hint="Correct the file; nothing was changed."
+        ) from error

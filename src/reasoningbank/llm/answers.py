@@ -203,7 +203,7 @@ def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object], 
             if match.group() == "[" and not _OBJECT_IN_LIST.match(text, start):
                 prose += 1
                 if prose > _MOST_PROSE_BRACKETS:
-                    _refuse(text, start, "too many brackets that are no JSON")
+                    _refuse(text, start, "too many brackets that are not JSON")
                 position = start + 1
                 continue
             try:
@@ -213,7 +213,7 @@ def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object], 
                     position = start + 1
                     prose += 1
                     if prose > _MOST_PROSE_BRACKETS:
-                        _refuse(text, start, "too many brackets that are no JSON")
+                        _refuse(text, start, "too many brackets that are not JSON")
                     continue
                 what = str(worse) if "two values" in str(worse) else f"no valid JSON: {error.msg}"
                 _refuse(text, error.pos, what, error)
@@ -282,10 +282,10 @@ def _item(entry: object, shape: type[BaseModel]) -> dict[str, object]:
     """Return one entry of a list as it was meant.
 
     Raises:
-        MalformedAnswer: It is no item.
+        MalformedAnswer: It is not an item.
     """
     if not isinstance(entry, dict) or not _has(entry, shape):
-        raise MalformedAnswer("an entry of the list is no object of the kind that was asked for")
+        raise MalformedAnswer("an entry of the list is not an object of the kind that was asked for")
     named = _named(entry, shape)
     for name, field in shape.model_fields.items():
         if name in named:

@@ -120,7 +120,7 @@ class TokenBudget:
             day, spent = date.fromisoformat(entry["day"]), int(entry["spent"])
         except (ValueError, TypeError, KeyError) as error:
             raise ModelUnavailable(
-                f"the ledger of tokens {self._ledger} is damaged, so that today's rest is not known",
+                f"the ledger of tokens {self._ledger} is damaged, so that what is left for today is not known",
                 hint="Delete the file to begin the day's budget anew.",
             ) from error
         return (today, 0) if day < today else (day, spent)
@@ -204,7 +204,7 @@ class SessionBudget:
             day, known = date.fromisoformat(entry["day"]), [str(each) for each in entry["sessions"]]
         except (ValueError, TypeError, KeyError) as error:
             raise ModelUnavailable(
-                f"the ledger of sessions {self._ledger} is damaged, so that today's rest is not known",
+                f"the ledger of sessions {self._ledger} is damaged, so that what is left for today is not known",
                 hint="Delete the file to begin the day's budget anew.",
             ) from error
         return (today, []) if day < today else (day, known)

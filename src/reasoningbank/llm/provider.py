@@ -199,7 +199,7 @@ def _told(error: Exception, timeout: float) -> tuple[str, str, bool]:
         (kinds.ModelHTTPError, "did not answer", "Check llm_url and what stands between here and there.", False),
         (
             (kinds.UnexpectedModelBehavior, kinds.ModelAPIError),
-            "answered with something that is no completion",
+            "answered with something that is not a completion",
             "Check that llm_url is the base of an OpenAI-compatible API, usually ending in /v1.",
             False,
         ),

@@ -89,7 +89,7 @@ async def scale(task: Task, agent: Agent, k: int, mode: Mode, parts: ScalingPart
         InvalidInput: For another mode, or a k outside 1 to ``MAX_ROLLOUTS``.
     """
     if mode not in MODES:
-        raise InvalidInput(f"a mode is one of {', '.join(MODES)}, not {str(mode)[:80]!r}")
+        raise InvalidInput(f"mode must be one of {', '.join(MODES)}, not {str(mode)[:80]!r}")
     return await (parallel if mode == "parallel" else sequential)(task, agent, k, parts)
 
 

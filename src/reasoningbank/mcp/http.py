@@ -235,12 +235,12 @@ def checked_hosts(names: Sequence[str]) -> tuple[str, ...]:
     """Name for the Host header, in lower case as clients send them.
 
     Raises:
-        ConfigurationError: When one is no host name or address with an optional port; a wildcard is none.
+        ConfigurationError: When one is not a host name or address with an optional port; a wildcard is none.
     """
     for name in names:
         if not _HOST.fullmatch(name):
             raise ConfigurationError(
-                f"{name[:80]!r} is no host to allow",
+                f"{name[:80]!r} is not a host name that can be allowed",
                 hint="Name one as example.org, example.org:8443 or [::1]:8443, without https:// and path.",
             )
     return tuple(name.lower() for name in names)
@@ -437,7 +437,7 @@ _REFUSALS = {
     413: ("too_long", f"the request has more than {MAX_BODY:,} bytes", "Send less at once."),
     421: (
         "invalid_host",
-        "the Host header names a host that this server does not stand for",
+        "the Host header names a host that this server does not serve",
         "Use the server's own address, or allow the name with --allowed-host.",
     ),
     429: (
@@ -512,13 +512,16 @@ class _Callers:
 
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
-        raise ConfigurationError(f"{port} is no port", hint="Use a port from 1 to 65535, or 0 for any free one.")
+        raise ConfigurationError(
+            f"{port} is not a port number", hint="Use a port from 1 to 65535, or 0 for any free one."
+        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, UnicodeError) as error:
         raise ConfigurationError(
-            f"cannot listen on {host}:{port}: {error}", hint="Choose another address or port, or stop who uses it."
+            f"cannot listen on {host}:{port}: {error}",
+            hint="Choose another address or port, or stop the program that uses it.",
         ) from error
 
 

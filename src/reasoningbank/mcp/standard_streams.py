@@ -12,7 +12,7 @@ from reasoningbank.errors import ConfigurationError
 
 @contextmanager
 def private_descriptors() -> Iterator[tuple[int, int]]:
-    """Take standard input and output for the protocol alone, for good: what is printed later is no message either.
+    """Take standard input and output for the protocol alone, for good: what is printed later is not a message either.
 
     Raises:
         ConfigurationError: When the process was started without them.

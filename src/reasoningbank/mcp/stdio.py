@@ -71,7 +71,7 @@ class Channel:
 async def open_channel(source: int, sink: int) -> AsyncIterator[Channel]:
     """Yield messages from one descriptor, answers to the other.
 
-    When the input ends, calls that still run are answered first. A line that is no message is answered with a
+    When the input ends, calls that still run are answered first. A line that is not a message is answered with a
     JSON-RPC error as far as it says whom to answer, and the channel goes on. When the output is gone, the block is
     cancelled.
     """

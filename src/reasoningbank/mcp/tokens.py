@@ -336,7 +336,7 @@ def _read_private(path: Path) -> str:
     with os.fdopen(descriptor, "rb") as file:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_BYTES:
-            raise ConfigurationError(f"{path} is no small plain file", hint="Delete it and start again.")
+            raise ConfigurationError(f"{path} is not a small plain file", hint="Delete it and start again.")
         if (user := user_id()) is not None and (state.st_mode & 0o077 or state.st_uid != user):
             raise ConfigurationError(
                 f"{path} can be read by others", hint=f"Run `chmod 600 {path}` and replace the tokens in it."

@@ -151,8 +151,8 @@ SAME_TEXT_STATE = "same_text_state"
 AGENT_SOURCES = frozenset({"agent", "mcp", "rest"})
 """Sources through which an agent records by itself, on the word of whatever it has read; ``agent`` is a command."""
 ADVICE = (
-    "Write down what was seen and what follows from it, not an order. A person who wants these words lets it go with "
-    "`rbank release --memory ID`."
+    "Write what was observed and what follows from it, not instructions to the agent. A person who wants this text "
+    "releases it with `rbank release --memory ID`."
 )
 
 
@@ -309,7 +309,7 @@ def why_known(memory: Memory) -> str:
     return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
 
 
-REWRITE = "Write down what was seen and what follows from it, not an order to whoever reads it."
+REWRITE = "Write what was observed and what follows from it, not instructions to the agent that reads it."
 """What to do about a text that the gate refuses."""
 _KEPT = ("belief", "usage_count", "last_used", "consolidation_id")
 """What an edit takes over from the memory as it is when it is written."""
@@ -621,7 +621,7 @@ def edit(transaction: Transaction, ready: Ready, *, state: State | None = None, 
         return None
     if current.state == "quarantined" and state not in {None, "quarantined"}:
         raise InvalidMemory(
-            f"memory {current.id[:80]!r} is in quarantine", hint="Let it go with release, or `rbank release`, first."
+            f"memory {current.id[:80]!r} is in quarantine", hint="Release it first, with `rbank release`."
         )
     new = replace(
         ready.memory,
@@ -746,7 +746,7 @@ def admit_edges(
 
 
 def check_label(*labels: str) -> None:
-    """Refuse a name, such as a path, that agents would read as an order.
+    """Refuse a name, such as a path, that looks like a prompt injection.
 
     Raises:
         InvalidInput: When it looks like a prompt injection.

@@ -1,4 +1,4 @@
-"""Tell what a session says again that it was shown: an echo is no second witness (DESIGN D5, D16).
+"""Tell what a session says again that it was shown: an echo is not a second witness (DESIGN D5, D16).
 
 What a session records after it, or another session of its transport, was shown nearly the same stays a candidate, has
 nothing counted for it by agents, and goes into quarantine with the memory that it repeats.

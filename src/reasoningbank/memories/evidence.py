@@ -1,6 +1,6 @@
 """How ratings, outcomes and use become evidence, each counted once (DESIGN D4, D5).
 
-Being shown is no evidence. Use is counted when a session ends that did not fail (module ``credit``), and all of it on
+Being shown is not evidence. Use is counted when a session ends that did not fail (module ``credit``), and all of it on
 one memory weighs less than one rating.
 
 A candidate below the threshold of the proven list is believed by one voice more for each independent principal that
@@ -361,7 +361,7 @@ def report_outcome(
 def count_delivery(transaction: Transaction, memories: Iterable[Memory], *, at: datetime) -> None:
     """Count that each memory was delivered, as it was read in the transaction.
 
-    That is no evidence, and no confidence changes.
+    That is not evidence, and no confidence changes.
     """
     changes = [(each, replace(each, usage_count=each.usage_count + 1, last_used=at)) for each in memories]
     if changes:

@@ -83,7 +83,7 @@ def split_front_matter(text: str) -> tuple[Mapping[str, object], str]:
         said = " ".join(str(error).split())[:200]
         raise InvalidInput(f"the front matter is not YAML: {said}", hint="Write `name: value` lines.") from error
     if not isinstance(fields, Mapping):
-        raise InvalidInput("the front matter is no mapping", hint="Write `name: value` lines.")
+        raise InvalidInput("front matter must be a YAML mapping", hint="Write `name: value` lines.")
     return {str(name): value for name, value in fields.items()}, text[found.end() :].strip()
 
 
@@ -110,7 +110,7 @@ def list_field(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
 
 
 def written_memory(memory: Memory) -> str:
-    """Return a memory as a Markdown file; what stands before the body and is no text cannot be changed there."""
+    """Return a memory as a Markdown file; what stands before the body and is not text cannot be changed there."""
     return front_matter(
         {
             "id": memory.id,
@@ -137,7 +137,7 @@ def read_memory(text: str, name: str = "") -> MarkdownMemory:
         name: The file's name without its ending: the title of a file that names none.
 
     Raises:
-        InvalidInput: When it is no memory.
+        InvalidInput: When it is not a memory.
     """
     fields, body = split_front_matter(text)
     version = text_field(fields, "version")
@@ -164,7 +164,7 @@ def read_memory_file(path: Path) -> MarkdownMemory:
 
     Raises:
         StoreUnavailable: When it cannot be read.
-        InvalidInput: When it is no memory.
+        InvalidInput: When it is not a memory.
     """
     return read_memory(read_text(path, most=MOST_BYTES), path.stem)
 

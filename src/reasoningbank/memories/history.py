@@ -61,7 +61,7 @@ def _event(change: StateChange) -> str:
 def history(store: Store, memory_id: str) -> tuple[Event, ...]:
     """Return everything that happened to a memory, oldest first; rolled-up evidence is one event.
 
-    That it came with an import is no event of its own: its history is the one that it came with.
+    That it came with an import is not an event of its own: its history is the one that it came with.
 
     Raises:
         MemoryNotFound: When the memory does not exist in this scope.

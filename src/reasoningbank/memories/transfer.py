@@ -360,7 +360,7 @@ def _made(kind: type[_Kind], fields: Mapping[str, Any], **given: str) -> _Kind:
     """
     unknown = fields.keys() - {field.name for field in fields_of(kind)}
     if unknown:
-        raise InvalidInput(f"{', '.join(sorted(unknown))[:80]}: is no field of a {kind.__name__.lower()}")
+        raise InvalidInput(f"{', '.join(sorted(unknown))[:80]}: is not a field of a {kind.__name__.lower()}")
     return from_json(kind, {**fields, **given})
 
 

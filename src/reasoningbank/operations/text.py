@@ -728,7 +728,7 @@ def events_text(found: Sequence[Occurrence]) -> str:
         for answer, path in zip(each.answer_nodes, each.answers, strict=True):
             lines += [f"   {sentence}" for sentence in path.sentences]
             lines.append(f"   {node_line(answer)}")
-    return "\n".join(lines) or "No event lies in this window."
+    return "\n".join(lines) or "There is no event in this period."
 
 
 def sources_text(found: Sequence[Source]) -> str:

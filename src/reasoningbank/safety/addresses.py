@@ -149,7 +149,7 @@ def _is_plain(host: str, written: str) -> bool:
 
 
 def _is_surely_six(written: str) -> bool:
-    """Return whether an address of IPv6 without a scheme is no time, no pair and no name of a program's."""
+    """Return whether an address of IPv6 without a scheme is neither a time nor a pair nor a name of a program's."""
     return written.startswith("[") or (
         written.count(":") > 1 and any(map(str.isdigit, written)) and len(written) > _SHORT
     )

@@ -155,7 +155,9 @@ def usable_path(path: str | Path) -> Path:
         absolute = Path(path).expanduser().absolute()
         absolute.exists()
     except (OSError, RuntimeError, ValueError) as error:
-        raise StoreUnavailable(f"{str(path)[:80]!r} names no file: {error}"[:300], hint="Name another file.") from error
+        raise StoreUnavailable(
+            f"{str(path)[:80]!r} does not name a file: {error}"[:300], hint="Name another file."
+        ) from error
     return absolute
 
 

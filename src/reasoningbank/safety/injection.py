@@ -1,4 +1,4 @@
-"""Detect prompt injection: text that gives orders to the agent that reads it (DESIGN D10).
+"""Detect prompt injection: text that instructs the agent that reads it (DESIGN D10).
 
 The rules are data (``gate_rules``). They name what an order of an attacker is for: to drop rules, to run what a
 stranger serves, to give secrets or data away, to take safety off, to hide something from people, to bind later sessions
@@ -130,7 +130,7 @@ def is_about_memory(title: str, content: str) -> bool:
 
 
 def find_order(text: str) -> str:
-    """Return the words by which a text orders its reader to drop rules, hide something or give secrets away.
+    """Return the words that tell the reader to drop rules, hide something or give secrets away.
 
     Empty for none.
 
@@ -146,7 +146,7 @@ def find_order(text: str) -> str:
 def find_markup(title: str, description: str, content: str) -> str:
     """Return what of a model's wrapping is left in the texts, in words; empty for none.
 
-    Code in the content is no markup.
+    Code in the content is not markup.
     """
     if _HEADING.match(title):
         return "the title begins like a heading, a list or a field"

@@ -61,7 +61,7 @@ def checked_mode(mode: str) -> SearchMode:
     for known in SEARCH_MODES:
         if mode == known:
             return known
-    raise InvalidInput(f"a mode is one of {', '.join(SEARCH_MODES)}, not {str(mode)[:80]!r}")
+    raise InvalidInput(f"mode must be one of {', '.join(SEARCH_MODES)}, not {str(mode)[:80]!r}")
 
 
 def restricted(mode: SearchMode, condition: Filter) -> Filter:
@@ -252,7 +252,7 @@ class Experience:
     ) -> ExperienceAnswer:
         """Search the way that served similar searches best, and add the strategies that those taught (seed 002).
 
-        The search is kept as a trace of unknown outcome: that something was found is no success. ``outcome`` for a
+        The search is kept as a trace of unknown outcome: that something was found is not a success. ``outcome`` for a
         delivered memory in the same session, or ``report``, says how the task ended; then its strategy is
         extracted in the background.
 
@@ -346,7 +346,7 @@ class Experience:
             InvalidInput: When the outcome is not one of the verdicts, or the details look like a prompt injection.
         """
         if outcome not in VERDICTS:
-            raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
+            raise InvalidInput(f"outcome must be one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
         reason = given_reason(details[:MAX_QUERY], "a detail", MAX_QUERY)
         with self._context.store().transaction() as transaction:
             trace = transaction.sessions.trace(check_memory_id(trace_id, "trace"))
@@ -375,7 +375,7 @@ class Experience:
         from reasoningbank.sessions.strategies import default, extract, question
 
         if outcome not in VERDICTS:
-            raise InvalidInput(f"an outcome is one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
+            raise InvalidInput(f"outcome must be one of {', '.join(VERDICTS)}, not {str(outcome)[:80]!r}")
         text, way = usable_query(query), safe_line(approach[:MAX_QUERY])
         if self._context.model is None:
             return default(text, way, outcome)
@@ -502,7 +502,7 @@ def _checked_mode(mode: str) -> ContentMode:
     for known in CONTENT_MODES:
         if mode == known:
             return known
-    raise InvalidInput(f"a mode is one of {', '.join(CONTENT_MODES)}, not {str(mode)[:80]!r}")
+    raise InvalidInput(f"mode must be one of {', '.join(CONTENT_MODES)}, not {str(mode)[:80]!r}")
 
 
 def _category(found: Content) -> str:

@@ -151,7 +151,7 @@ def check_fusion(fusion: str) -> Fusion:
     for known in FUSIONS:
         if fusion == known:
             return known
-    raise InvalidInput(f"fusion is one of {', '.join(FUSIONS)}, not {str(fusion)[:80]!r}")
+    raise InvalidInput(f"fusion must be one of {', '.join(FUSIONS)}, not {str(fusion)[:80]!r}")
 
 
 def check_least(min_score: float | None) -> float | None:

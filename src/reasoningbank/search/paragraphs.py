@@ -1,7 +1,7 @@
-"""The paragraphs of a long query: prose and what is no prose, who said it, and below what name or in what tag.
+"""The paragraphs of a long query: prose and what is not prose, who said it, and below what name or in what tag.
 
 Messages in JSON and chat markup (``<|im_start|>user``) are read as what they say. A paragraph ends at a blank line, a
-fence, a tag, a heading, a speaker's name, and where prose and code, a list and what is none, meet. A line is no prose
+fence, a tag, a heading, a speaker's name, and where prose and code, a list and what is none, meet. A line is not prose
 when it looks like code, a trace, a log, a table or data, or is inside of a fence.
 
 What a user said last is asked when nobody has answered it and nothing stands outside of the chat.

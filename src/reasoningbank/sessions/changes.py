@@ -162,7 +162,7 @@ class Doing:
 def doings_of(steps: Sequence[Step]) -> tuple[Doing, ...]:
     """Return what each step did; an edit of the file that is open names it.
 
-    A script that the session wrote to replace lines of a file is no change where it is written, but where it is run.
+    A script that the session wrote to replace lines of a file is not a change where it is written, but where it is run.
     """
     return _doings_of(tuple(steps))
 
@@ -353,7 +353,7 @@ def _installs_inline(words: Sequence[str]) -> bool:
 
 
 def _changed(part: Program) -> Change | None:
-    """Return what the program changed, None when it is no program that changes things in a known way."""
+    """Return what the program changed, None when it is not a program that changes things in a known way."""
     words = part.words
     if part.program not in _CHANGERS and not part.program.startswith("python") and not _installs_inline(words):
         return None

@@ -2,7 +2,7 @@
 
 Only whole sentences about the work itself count: "it works now", "that fixed it", "that did not work", "still failing".
 Thanks, agreement ("yes, that's correct", "that works for me", "looks good"), questions, conditions ("if it works ...")
-and the description of a further task are no verdicts. English is read here, eight other languages in ``replies``, and
+and the description of a further task are not verdicts. English is read here, eight other languages in ``replies``, and
 in ``relief`` that a failure is gone; any other yields none rather than a wrong one. What a person says last and is no
 verdict is read in ``last_words``.
 """
@@ -537,7 +537,7 @@ def _by_status(steps: Sequence[Step], index: int, failures: Collection[TestRun])
     """Return the run that passed without a count: of tests that had failed, or of others.
 
     Of others there is none where the same program failed otherwise and was not repaired, and none that is a script
-    which the session itself wrote. What only shows something is no run.
+    which the session itself wrote. What only shows something is not a run.
     """
     step = steps[index]
     if all(part.silent or part.reads for part in parts(command(step))):
@@ -621,7 +621,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
 
 
 def _named(name: str, step: Step) -> str:
-    """Return the name under which a failed action is kept. What never ran, or complains of style, is no check."""
+    """Return the name under which a failed action is kept. What never ran, or complains of style, is not a check."""
     checks = name.split(" ", 1)[0] in LINTERS or any(map(strict_marks, parts(command(step))))
     built = _BUILD.search(name) is not None and not _STYLE.search(command(step))
     return f"{CHECK} {name}" if (checks or built) and step.exit_code not in _NEVER_RAN else name

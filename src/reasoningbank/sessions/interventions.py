@@ -2,7 +2,7 @@
 
 They say what they have done ("I started the database", "done, I gave you the role"), what was wrong on their side ("my
 VPN was off"), how it is now ("the key is there now"), or only that it is to be tried again. What they ask the agent to
-do is no intervention.
+do is not an intervention.
 
 The same is read in Spanish, Italian, Portuguese, French, German, Dutch, Chinese and Japanese. A message in a language
 that is not known here may say so too, so it counts as an intervention.

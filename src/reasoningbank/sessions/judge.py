@@ -32,7 +32,7 @@ says itself that a part is missing. A user's verdict was not the last word when 
 spoke again later, or when the agent went on working after a rejection. What sub-agents saw counts half, unless several
 agents talk of whom none leads. Facts for success do not add up within a kind: ten passing runs beside a failing one are
 no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
-went wrong is no success (spec row H10), an error that stayed among much that worked is partial (H19).
+went wrong is not a success (spec row H10), an error that stayed among much that worked is partial (H19).
 
 What the task asks for is judged by its own last run (``asked_actions``): that it passed counts 1.5 as a last word, that
 it failed 2.2, and passing tests before that stand beside it only where something was done after it. Tests that had

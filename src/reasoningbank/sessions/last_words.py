@@ -1,10 +1,10 @@
-"""Tell whether what a person said last accepts the work, where it is no plain verdict.
+"""Tell whether what a person said last accepts the work, where it is not a plain verdict.
 
 A message after which nothing was done is the only sign of what the person saw. It accepts the work when it is nothing
 but thanks, praise or agreement, when it says that something is right, and when it goes on to other work: who asks for
 the next thing, or asks how it is used, has usually taken the last one. Everything else may be a complaint about what is
 seen ("the page is blank now"), and in a language that is not known here anything may be: it leaves the end open. A wish
-to change the same thing again (*fix*, *check*, *put back*) and a question why something is as it is are no new work.
+to change the same thing again (*fix*, *check*, *put back*) and a question why something is as it is are not new work.
 
 Known are English, German, French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
 """
@@ -256,7 +256,7 @@ def accepts(sentence: str) -> bool:
 
 
 def says_it_is_complete(clause: str) -> bool:
-    """Return whether a clause says of everything something that is no complaint. Accepts any text."""
+    """Return whether a clause says of everything something that is not a complaint. Accepts any text."""
     words = plain_words(clause).strip()
     return _EVERYTHING.search(words) is not None and _TROUBLE.search(words) is None
 

@@ -21,7 +21,7 @@ def unmet_recipes(reader: StoreReader, session: str, memories: Iterable[Memory])
     """Return the ids of the recipes among these memories whose error, or command, the session did not meet.
 
     An error was met when a step of the session failed with it, or when a failed tool had its recipes looked up. As
-    there, the very error counts and one that is near. What is no recipe is never in the answer.
+    there, the very error counts and one that is near. What is not a recipe is never in the answer.
 
     Args:
         reader: Where the session's steps and deliveries are.

@@ -2,7 +2,7 @@
 
 Tests of ``svc-b`` say nothing of ``svc-a``: not when it is ``svc-a`` whose tests failed, nor when the task names it.
 They count when the session changed something in ``svc-b``, or the task names that, too. Folders that only hold builds
-or tests are no part of their own.
+or tests are not part of their own.
 """
 
 from __future__ import annotations

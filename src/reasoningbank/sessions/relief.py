@@ -21,7 +21,7 @@ class _Wording:
     Attributes:
         ended: What says that something does not go on.
         failure: Words for a failure.
-        success: Words for what ought to go on: beside them the clause is no relief.
+        success: Words for what ought to go on: beside them the clause is not relief.
         joins: What joins two clauses, beside punctuation.
     """
 

@@ -284,7 +284,7 @@ class Signature:
 
     @property
     def things(self) -> frozenset[str]:
-        """Return the names in it that are no words of a language, quoted or not."""
+        """Return the names in it that are not words of a language, quoted or not."""
         return frozenset(match.strip(".:") for match in _THING.findall(self.message))
 
     @property
@@ -321,7 +321,7 @@ def signature_of(output: str, action: str = "") -> Signature | None:
 def _asserted(found: Signature, text: str) -> Signature | None:
     """Return the signature of an assertion that says nothing, with what was asserted; without that, with the test only.
 
-    A test's name tells it from others only where it is a word; None where the error is no assertion of a test.
+    A test's name tells it from others only where it is a word; None where the error is not an assertion of a test.
     """
     if not found.test or not found.type.endswith("AssertionError"):
         return None
@@ -414,7 +414,7 @@ def _without_folders(match: re.Match[str], *, imported: bool = False) -> str:
     """Return a quoted path's file name, a quoted name such as ``Europe/Kyiv`` as it is, and no other path.
 
     Of a module that is imported by a path beside the file, its folder is kept: ``./helpers/util``. So is the mark of
-    one in the same folder, which is no package of that name: ``./util``.
+    one in the same folder, which is not a package of that name: ``./util``.
     """
     path = match["path"]
     if imported and path is not None and path.startswith(("./", "../")) and (parts := _segments(path)):

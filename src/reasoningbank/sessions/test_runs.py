@@ -187,7 +187,7 @@ def run_of(step: Step) -> TestRun | None:
 
 
 def ran_no_tests(step: Step) -> bool:
-    """Return whether the step was to run tests and found none, which is no run, however it ended."""
+    """Return whether the step was to run tests and found none, which is not a run, however it ended."""
     line = command(step)
     text = step.observation or step.error
     if not line or _RAN_NONE.search(text[-_LAST_PART:]) is None or _UNFINISHED.search(text) is not None:
@@ -226,7 +226,7 @@ def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
     none.
 
     Args:
-        step: A step that is no run by ``run_of``.
+        step: A step that is not a run by ``run_of``.
         failures: The earlier runs that failed.
     """
     earlier = tuple(failures)[-_REMEMBERED:]
@@ -240,12 +240,12 @@ def passed_again(step: Step, failures: Iterable[TestRun]) -> TestRun | None:
 
 
 def passed_silently(step: Step) -> TestRun | None:
-    """Return the run that ended with status 0 and counted nothing; None when it was no run of the project's tests.
+    """Return the run that ended with status 0 and counted nothing; None when it was not a run of the project's tests.
 
     A script that an interpreter was given may be anything: it is none.
 
     Args:
-        step: A step that is no run by ``run_of``.
+        step: A step that is not a run by ``run_of``.
     """
     line = command(step)
     if step.failed or step.exit_code != 0 or not line:

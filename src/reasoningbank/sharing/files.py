@@ -280,7 +280,7 @@ def _file(path: Path, lines: Sequence[str]) -> SharedFile:
             if "format" in fields:
                 header = _header(fields)
                 if place not in {None, header}:
-                    raise InvalidInput("the file is of two scopes", hint=_HINT)
+                    raise InvalidInput("the file holds memories of two scopes", hint=_HINT)
                 place = header
                 continue
             if place is None:

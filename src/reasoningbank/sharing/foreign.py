@@ -47,7 +47,7 @@ def claims_of(product: str, path: Path) -> Sequence[BroughtText]:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(
-            f"{path.name[:80]} is no file of {product}: {type(error).__name__}: {str(error)[:200]}",
+            f"{path.name[:80]} is not a file of {product}: {type(error).__name__}: {str(error)[:200]}",
             hint="docs/how-to/move-memory.md says which file is meant.",
         ) from error
     return found
@@ -86,7 +86,7 @@ def _sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _claude_memory(path: Path) -> Iterator[BroughtText]:
-    """Give each file of Claude Code's memory folder; of its index only what is no link to another file."""
+    """Give each file of Claude Code's memory folder; of its index only what is not a link to another file."""
     folder = path if path.is_dir() else path.parent
     files = sorted(folder.rglob("*.md")) if path.is_dir() else [path]
     for file in files:
@@ -201,7 +201,9 @@ def _claude_mem(path: Path) -> Iterator[BroughtText]:
     columns = ("id", "project", "type", "title", "subtitle", "narrative", "facts", "text", "concepts", "created_at")
     observations = table_rows(path, "observations", columns) if _is_sqlite(path) else None
     if observations is None:
-        raise InvalidInput(f"{path.name[:80]} is no database of claude-mem", hint="It is ~/.claude-mem/claude-mem.db.")
+        raise InvalidInput(
+            f"{path.name[:80]} is not a database of claude-mem", hint="It is ~/.claude-mem/claude-mem.db."
+        )
     for each in observations:
         facts = [f"- {fact}" for fact in _list_in(each.get("facts"))]
         content = "\n\n".join(filter(None, (str(each.get("narrative") or each.get("text") or ""), "\n".join(facts))))

@@ -78,7 +78,7 @@ def _known_files(folder: Path) -> Mapping[str, tuple[Path, MarkdownMemory]]:
         try:
             memory = read_memory_file(path)
         except BankError:
-            continue  # what is no memory is not written over: no memory's file has its name
+            continue  # what is not a memory is not written over: no memory's file has its name
         if memory.id:
             found[memory.id] = (path, memory)
     return found

@@ -88,7 +88,7 @@ class Private:
     Attributes:
         projects: Names of projects, teams and remotes, in whole and in parts.
         people: Names of users.
-        ordinary: Texts that are no leak, in lower case.
+        ordinary: Texts that are not a leak, in lower case.
     """
 
     projects: tuple[str, ...]
@@ -287,7 +287,7 @@ def problem_of(text: GeneralText, private: Private) -> str:
             return f"a {name} still names what belongs to one project"
     for part in (text.title, text.description, text.content):
         if order := find_order(part):
-            return f"it gives orders to its reader: {order[:80]!r}"
+            return f"it looks like a prompt injection: {order[:80]!r}"
     if markup := find_markup(text.title, text.description, text.content):
         return markup
     if is_about_memory(text.title, text.content):

@@ -323,7 +323,7 @@ class Sharing:
             dry_run: Only say what would be done.
 
         Raises:
-            InvalidInput: When it is no file of that product; nothing is stored.
+            InvalidInput: When it is not a file of that product; nothing is stored.
             StoreUnavailable: When there is no such file.
         """
         from reasoningbank.sharing.claims import take_claims

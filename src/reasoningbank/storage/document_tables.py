@@ -168,7 +168,7 @@ def owned_document(document: Document, vectors: Sequence[Vector]) -> tuple[Docum
         raise InvalidInput(f"a document with {len(document.texts)} texts has as many vectors, not {len(vectors)}")
     try:
         if not isinstance(json.loads(document.value), dict):
-            raise InvalidInput("the value of a document is a JSON object")
+            raise InvalidInput("the value of a document must be a JSON object")
         body = to_json(document)
         copy = from_json(Document, body)
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

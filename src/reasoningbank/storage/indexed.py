@@ -444,7 +444,7 @@ def _parsed(url: str) -> IndexUrl:
         seconds = float(options.pop("timeout", "5"))
         named, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise ConfigurationError(f"{shown_url(url)} is no URL of a vector index: {error}", hint=_USUAL) from error
+        raise ConfigurationError(f"{shown_url(url)} is not a URL of a vector index: {error}", hint=_USUAL) from error
     collections = options.pop("collections", _COLLECTIONS[0])
     prefix = unquote(parts.path).strip("/") or "reasoningbank"
     if parts.scheme not in _SCHEMES or bool(named) == (parts.scheme == "milvus"):

@@ -466,7 +466,7 @@ class MemoryTables:
     def _checked(self, memory: Memory, indexed: Indexed | None) -> dict[str, bytes]:
         """Return the bytes of each vector, once everything about the memory can be stored."""
         if memory.project != self._source.project:
-            raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong into this bank")
+            raise ScopeViolation(f"a memory of project {memory.project[:80]!r} does not belong in this bank")
         if indexed is None:
             return {}
         from reasoningbank.storage.vector_file import unit_vector

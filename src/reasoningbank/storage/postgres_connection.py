@@ -165,7 +165,7 @@ def connected(url: str) -> psycopg.Connection[Row]:
     """
     driver = _driver()
     if not url.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL)):
-        raise ConfigurationError("this is no URL of a PostgreSQL database", hint="It begins with postgresql://.")
+        raise ConfigurationError("this is not a URL of a PostgreSQL database", hint="It begins with postgresql://.")
     try:
         connection = driver.connect(
             url,
@@ -357,7 +357,7 @@ class ConnectionPool:
         [(above, name)] = cursor_rows(connection, _POWERS, ())
         if above:
             raise ConfigurationError(
-                f"{name!r} could get around the separation of tenants in {place}: it is no role to work with",
+                f"{name!r} could get around the separation of tenants in {place}: do not work with this role",
                 hint=INIT_HINT,
             )
         if not cursor_rows(connection, f"SELECT to_regclass('{SCHEMA}.schema_version')::text", ())[0][0]:

@@ -355,7 +355,7 @@ class Storage(Protocol):
         """Return whether the scope has a store here; asking makes none."""
 
     def restore(self, scope: Scope, source: Path) -> None:
-        """Replace the scope's store by a backup of the same scope; an old file is kept aside."""
+        """Replace the scope's store by a backup of the same scope; an old file is kept beside it."""
 
     def salvaged(self, scope: Scope) -> AbstractContextManager[tuple[Store, Salvage, Path]]:
         """Give a new store of every whole row of a damaged one, which stays as it is.

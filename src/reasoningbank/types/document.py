@@ -125,7 +125,7 @@ class FileChange:
 
 
 def outcome_of(path: str) -> Outcome | None:
-    """Return the outcome of the memory that a file at this path is; None for a file that is no memory."""
+    """Return the outcome of the memory that a file at this path is; None for a file that is not a memory."""
     folder, _, name = path.partition("/")
     if folder in FOLDERS and "/" not in name and name.endswith(SUFFIX) and name != SUFFIX:
         return FOLDERS[folder]

@@ -62,7 +62,7 @@ class Strategy:
     """A strategy extracted from one execution (seed 002 ``extract_strategy``).
 
     Attributes:
-        extraction_model: The language model's name; empty for the structured default, which is no lesson.
+        extraction_model: The language model's name; empty for the structured default, which is not a lesson.
     """
 
     title: str

@@ -36,7 +36,7 @@ class Mention:
 
     def __post_init__(self) -> None:
         if self.kind not in MENTION_KINDS:
-            raise InvalidInput(f"a mention is one of {', '.join(MENTION_KINDS)}, not {str(self.kind)[:80]!r}")
+            raise InvalidInput(f"mention must be one of {', '.join(MENTION_KINDS)}, not {str(self.kind)[:80]!r}")
         if not 0 <= self.start < self.end or self.end - self.start != len(self.text):
             raise InvalidInput(f"a mention of {len(self.text)} characters cannot stand at {self.start} to {self.end}")
 

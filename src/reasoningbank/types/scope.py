@@ -49,7 +49,7 @@ class Scope:
         if not self.tenant.strip():
             raise MissingTenantError("no tenant: every operation belongs to one tenant")
         if self.level not in LEVELS:
-            raise InvalidInput(f"a scope is one of {', '.join(LEVELS)}, not {str(self.level)[:80]!r}")
+            raise InvalidInput(f"scope must be one of {', '.join(LEVELS)}, not {str(self.level)[:80]!r}")
         if not self.project.strip():
             raise EmptyProjectId(f"{self.level} id cannot be empty")
         check_name("tenant", self.tenant)

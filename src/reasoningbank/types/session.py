@@ -25,7 +25,7 @@ CREDIT = "credit"
 RECIPES = "recipes"
 """The kind of job that makes the recipes of the trajectory that is its key where no model is; else ``DISTILL`` does."""
 AGENT, TEMPLATE, USER = "agent", "template", "user"
-"""Judges of a session and distillers of its lessons that are no language model."""
+"""Judges of a session and distillers of its lessons that are not a language model."""
 QUIET = timedelta(minutes=10)
 """A session that nobody ended has ended when nothing was heard of it for so long."""
 SUPERSEDED_AT = "superseded_at"
@@ -166,7 +166,7 @@ class Judgement:
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
-            raise InvalidInput(f"a verdict is one of {', '.join(VERDICTS)}, not {str(self.verdict)[:80]!r}")
+            raise InvalidInput(f"verdict must be one of {', '.join(VERDICTS)}, not {str(self.verdict)[:80]!r}")
         if not 0.0 <= self.probability <= 1.0:
             raise InvalidInput(f"a probability is a number from 0 to 1, not {self.probability!r}")
         if self.at.tzinfo is None:
@@ -194,7 +194,7 @@ about_memory: it is about the memory system itself; no_trigger: it does not say 
 happened instead of what to do; no_action: it is advice that fits every task; restated_task: it says
 the task again; only_names: it names only files, ids or runs; markup: stray fences, tags or role marks; too_long and
 too_many: beyond the bounds; incomplete: a field is missing or empty; wrong_outcome: a session that failed cannot teach
-a strategy that worked; instruction: it orders the reading agent about instead of telling it something (DESIGN D10);
+a strategy that worked; instruction: it instructs the reading agent instead of informing it (DESIGN D10);
 same_text: an earlier item of the same trajectory says the same.
 """
 RECIPE = "recipe"
@@ -231,7 +231,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """An item that was not stored, kept aside with the reason."""
+    """An item that was not stored, kept with the reason for that."""
 
     trajectory: str
     reason: RefusalReason

@@ -21,7 +21,7 @@ PRODUCTS: tuple[Product, ...] = (
 )
 TakenAs: TypeAlias = Literal["added", "edited", "unchanged", "known", "conflict", "refused"]
 """added: a new memory; edited: a new version; known: another memory has the same text; conflict: both sides were
-changed; refused: it is no memory."""
+changed; refused: it is not a memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

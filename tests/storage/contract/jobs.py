@@ -123,7 +123,7 @@ class JobConformance(Conformance):
             assert again is not None
             assert (again.attempts, again.error) == (2, job.error)
             with store.transaction() as transaction:
-                assert transaction.jobs.put_back(replace(again, attempts=1), due=START, error="that was no attempt")
+                assert transaction.jobs.put_back(replace(again, attempts=1), due=START, error="that was not an attempt")
             (uncounted,) = store.jobs.waiting(due=START)
             assert (uncounted.attempts, uncounted.lease) == (1, "")
 

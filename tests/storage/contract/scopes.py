@@ -234,7 +234,7 @@ class ScopeConformance(Conformance):
             damaged = directory / "damaged.backup"
             damaged.write_bytes(target.read_bytes()[: target.stat().st_size // 2])
             nonsense = directory / "nonsense.backup"
-            nonsense.write_bytes(b"this is no bank" * 500)
+            nonsense.write_bytes(b"this is not a bank" * 500)
             with refuses(ScopeViolation):
                 storage.restore(SCOPE, target)
             with refuses(ScopeViolation):

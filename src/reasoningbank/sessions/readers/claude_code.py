@@ -53,7 +53,7 @@ class ClaudeCode:
         line = fields(entry)
         kind = line.get("type")
         if not isinstance(kind, str):
-            yield Skipped(place, "it is no object with a type")
+            yield Skipped(place, "it must be an object with a type")
             return
         name = text(line.get("sessionId")) or next(reversed(self._open), "")
         if kind not in ("user", "assistant"):

@@ -72,7 +72,7 @@ class Codex:
         elif "id" in line and "timestamp" in line:
             self._head(line)
         elif "record_type" not in line:
-            yield Skipped(place, "it is no object with a type and a payload")
+            yield Skipped(place, "it must be an object with a type and a payload")
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
         """Yield the session."""

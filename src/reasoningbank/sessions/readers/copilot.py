@@ -43,7 +43,7 @@ class Copilot:
         kind, data = line.get("type"), line.get("data")
         self._place = self._place or place
         if not isinstance(kind, str) or not isinstance(data, dict):
-            yield Skipped(place, "it is no object with a type and data")
+            yield Skipped(place, "it must be an object with a type and data")
             return
         self._session.starts(moment(line.get("timestamp")))
         actor = self._actor(line, data)

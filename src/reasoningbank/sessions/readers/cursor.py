@@ -70,7 +70,7 @@ class Cursor:
         elif line.get("role") == "assistant":
             self._agent(message.get("content"))
         elif kind not in _OWN:
-            yield Skipped(place, "it is no object with a role and a message")
+            yield Skipped(place, "it must be an object with a role and a message")
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
         """Yield the session.

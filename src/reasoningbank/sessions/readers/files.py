@@ -243,7 +243,7 @@ class _Sessions:
         """Read one entry."""
         session = fields(entry)
         if not session:
-            yield Skipped(place, "it is no object with messages or steps")
+            yield Skipped(place, "it must be an object with messages or steps")
         elif isinstance(session.get("role"), str):
             if self._single is None:
                 self._single, self._place = self._make(), place
@@ -255,7 +255,7 @@ class _Sessions:
                     reader.put(key, part)
             yield reader.finish(place)
         else:
-            yield Skipped(place, "it is no object with messages or steps")
+            yield Skipped(place, "it must be an object with messages or steps")
 
     def finish(self) -> Iterator[Trajectory | Skipped]:
         """Yield the session that the messages made."""
@@ -279,7 +279,7 @@ def read(path: Path | str, *, format: str = AUTO) -> Iterator[Trajectory | Skipp
         UnreadableTranscript: When the file cannot be opened, is empty, or has no known format.
     """
     if format not in FORMATS:
-        raise InvalidInput(f"a format is one of {', '.join(FORMATS)}, not {format[:80]!r}")
+        raise InvalidInput(f"format must be one of {', '.join(FORMATS)}, not {format[:80]!r}")
     file = Path(path)
     try:
         stream = open_regular(file)

@@ -205,7 +205,7 @@ class DocumentPart(NamedTuple):
 
     Attributes:
         key: The key of the top object it belongs to; empty in a top array.
-        place: The number in its array from 1; 0 for the value of a key that is no array.
+        place: The number in its array from 1; 0 for the value of a key that is not an array.
         value: The piece.
     """
 

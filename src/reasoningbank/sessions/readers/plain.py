@@ -30,7 +30,7 @@ class Plain:
         """Read one line; yield what was wrong with it, and the session before when a new one begins."""
         line = fields(entry)
         if not (STEP_KEYS | HEAD_KEYS | {"steps"}) & line.keys():
-            yield Skipped(place, "it is no object with a task, steps or a step")
+            yield Skipped(place, "it must be an object with a task, steps or a step")
             return
         name, task = text(line.get("session")), text(line.get("task"))
         other = bool(name and self._session.name and name != self._session.name)
