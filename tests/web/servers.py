@@ -20,7 +20,11 @@ from websockets.sync.client import ClientConnection, connect
 from mcp_processes import clean_environment
 
 GLOBEX = "the-token-of-globex-industries"
-START = "from reasoningbank.mcp import serve_http\nserve_http(tenant='acme', project='shop', port={port}, web=True)\n"
+START = (
+    "from reasoningbank.mcp import serve_http\n"
+    "from reasoningbank.web.app import build_web\n"
+    "serve_http(tenant='acme', project='shop', port={port}, web=build_web)\n"
+)
 
 
 @dataclass

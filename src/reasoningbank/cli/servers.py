@@ -63,6 +63,8 @@ def serve(
             shared=not no_shared,
         )
     else:
+        if web:
+            from reasoningbank.web.app import build_web
         serve_http(
             url=call.url,
             tenant=tenant,
@@ -72,7 +74,7 @@ def serve(
             allowed_hosts=allowed_hosts,
             profile=profile,
             membership=membership,
-            web=web,
+            web=build_web if web else None,
         )
 
 

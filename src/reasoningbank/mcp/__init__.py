@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from reasoningbank.mcp.banks import Banks
     from reasoningbank.settings import Settings
     from reasoningbank.types.scope import Membership
 
@@ -127,7 +130,7 @@ def serve_http(
     allowed_hosts: Sequence[str] = (),
     profile: str | None = None,
     membership: Membership | None = None,
-    web: bool = False,
+    web: Callable[[Banks], ASGIApp] | None = None,
     settings: Settings | None = None,
 ) -> None:
     """Serve clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
@@ -141,7 +144,7 @@ def serve_http(
         allowed_hosts: Further values of the Host header to accept, as ``name`` or ``name:port``.
         profile: Which tools there are; None for the configured profile.
         membership: The team and org of the generated token's projects; None for the configured ones.
-        web: Serve the REST and WebSocket endpoints too; see docs/reference/web.md.
+        web: Makes the REST and WebSocket endpoints to serve too: ``reasoningbank.web.app.build_web``.
         settings: Instead of the environment and the settings file.
 
     Raises:

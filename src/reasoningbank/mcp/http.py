@@ -89,7 +89,7 @@ def run(
     allowed_hosts: Sequence[str],
     profile: str | None = None,
     membership: Membership | None = None,
-    web: bool = False,
+    web: Callable[[Banks], ASGIApp] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; with ``web`` the REST and WebSocket endpoints besides.
 
@@ -108,7 +108,7 @@ def run(
     tools.look_after(owner, *grants.tenants)
     limits = connection_limits(settings)
     addresses = Addresses(limits.connections)
-    sockets = websocket_protocol(addresses) if web else "none"
+    sockets = websocket_protocol(addresses) if web is not None else "none"
     listener = _listen(host, port)
     bound = int(listener.getsockname()[1])
     security = security_of(host, bound, further)
@@ -118,7 +118,7 @@ def run(
         grants,
         security,
         sessions=sessions,
-        banks=banks if web else None,
+        web=None if web is None else web(banks),
         stateless=settings.http_stateless,
         limits=tenant_limits(settings),
         ready=lambda: banks.existing(owner),
@@ -165,7 +165,7 @@ def build_app(
     security: TransportSecuritySettings,
     *,
     sessions: SessionLimits,
-    banks: Banks | None = None,
+    web: ASGIApp | None = None,
     stateless: bool = False,
     limits: TenantLimits | None = None,
     ready: Callable[[], object] | None = None,
@@ -177,7 +177,7 @@ def build_app(
         grants: The tokens.
         security: The Host headers and Origins that are accepted.
         sessions: What one token may keep open.
-        banks: Served by REST and WebSocket besides; None for MCP alone.
+        web: The REST and WebSocket endpoints to serve besides; None for MCP alone.
         stateless: Keep no sessions of the protocol.
         limits: What one tenant may ask; None for no limit.
         ready: Raises a StoreError when the banks cannot be used.
@@ -197,15 +197,12 @@ def build_app(
 
     protocol = Starlette(routes=[Route(PATH, endpoint=endpoint)], lifespan=lifespan)
     sockets = OpenSockets(sessions.sessions)
-    app = protocol if banks is None else _beside(protocol, banks)
+    app = protocol if web is None else _beside(protocol, web)
     return Gate(app, grants, security, sockets, limits=limits, ready=ready, on_tenant=tools.look_after)
 
 
-def _beside(protocol: ASGIApp, banks: Banks) -> ASGIApp:
+def _beside(protocol: ASGIApp, endpoints: ASGIApp) -> ASGIApp:
     """Return the protocol, and the REST and WebSocket endpoints at all paths that are not its own."""
-    from reasoningbank.web.app import build_web
-
-    endpoints = build_web(banks)
 
     async def both(scope: Scope, receive: Receive, send: Send) -> None:
         own = scope["type"] == "websocket" or (scope["type"] == "http" and scope["path"] not in {PATH, f"{PATH}/"})
