@@ -540,8 +540,6 @@ def walk_graph(
     """
     from reasoningbank.graph.render import BUDGET, to_llm_context
 
-    if not seeds:
-        raise InvalidInput("a walk needs a node to begin at", hint="Name the id of a node, or ID=SCORE.")
     if budget is not None and rendering != "llm":
         raise InvalidInput("a budget needs the rendering llm", hint="Add --as llm, or leave the budget out.")
     result = _begun(bank.graph.walk(seeds, parameters))
@@ -555,8 +553,11 @@ def _begun(result: WalkResult) -> WalkResult:
     """Return a walk that began somewhere.
 
     Raises:
+        InvalidInput: When no node was named.
         NodeNotFound: When none of its nodes exists.
     """
+    if not result.seeds:
+        raise InvalidInput("a walk needs a node to begin at", hint="Name the id of a node, or ID=SCORE.")
     if any(seed.found for seed in result.seeds):
         return result
     names = ", ".join(repr(seed.id[:80]) for seed in result.seeds[:10])
