@@ -169,7 +169,7 @@ def _drops_command(change: Change) -> bool:
 
 
 def _commands(line: str) -> list[tuple[str, ...]]:
-    """Return the commands that a line of a script runs one after the other; none where it is neither a chain nor a command."""
+    """Return the commands that a line of a script runs one after the other; none where it is not a chain or command."""
     if (needs := _NEEDS.match(line)) is not None:
         return [(word,) for word in needs["words"].split()]
     match = _COMMAND_OF_LINE.match(line.rstrip().rstrip(","))
