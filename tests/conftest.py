@@ -24,7 +24,7 @@ from opened_banks import OpenBank, opening
 from reasoningbank.bank import Bank
 from reasoningbank.embedding import open_embedder
 from reasoningbank.embedding.models import granite, minilm
-from reasoningbank.embedding.session import OnnxEmbedder
+from reasoningbank.embedding.onnx_session import OnnxEmbedder
 from reasoningbank.llm.provider import no_paid_calls
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.tools import Tools

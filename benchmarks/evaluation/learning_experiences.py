@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from evaluation.learning_distilling import summary_of
 from evaluation.learning_sources import Setup, airline
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.assignment import items_of
 from reasoningbank.types.memory import MAX_TITLE
 from reasoningbank.types.session import Item

@@ -18,7 +18,7 @@ from evaluation.measures import ndcg
 from evaluation.measures import recall as recalled
 from evaluation.rankings import ranked
 from reasoningbank.memories.admission import TASK, index
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.search.fusion import FLOOR
 from reasoningbank.search.recall import Question, Wanted, gather, recall
 from reasoningbank.search.similar_tasks import experiences

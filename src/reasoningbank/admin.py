@@ -14,8 +14,8 @@ from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
-from reasoningbank.safety.arguments import checked_limit, usable_path
-from reasoningbank.safety.files import digest_of, open_regular, write_whole
+from reasoningbank.safety.checks import checked_limit, usable_path
+from reasoningbank.safety.file_access import digest_of, open_regular, write_whole
 from reasoningbank.storage import BACKUPS
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -269,7 +269,7 @@ class Admin:
             InvalidInput: When neither is given, or both, or the time is none.
         """
         from reasoningbank.conversations.workflows import erase_workflows
-        from reasoningbank.safety.arguments import session_name
+        from reasoningbank.safety.checks import session_name
 
         if bool(session) == (before is not None):
             raise InvalidInput("name a session or a time", hint="Pass one of --session and --before.")

@@ -15,7 +15,7 @@ from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.memories.voices import refuse_held
-from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, session_name
+from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.search.search import By, Search
@@ -263,7 +263,7 @@ class Bank:
         """Do the background work of a bank."""
         from reasoningbank.conversations.conversations import ConversationWriter
         from reasoningbank.curation.upkeep import Upkeep
-        from reasoningbank.graph.claims import DeletedParts
+        from reasoningbank.graph.agent_edits import DeletedParts
         from reasoningbank.graph.nodes import GraphVectors
         from reasoningbank.graph.sources import Citations
         from reasoningbank.jobs.index import IndexUpkeep
@@ -625,7 +625,7 @@ class Bank:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent asks.
         """
-        from reasoningbank.safety.text import reveal
+        from reasoningbank.safety.stored_text import reveal
 
         store = self._context.owner(memory_id)
         memory = store.memories.get(memory_id)

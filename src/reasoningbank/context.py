@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from reasoningbank.errors import BankError, MemoryNotFound, StoreClosed, StoreCorrupt, StoreError
 from reasoningbank.memories.standing import project_side, said_in, speaker, speaking_session
-from reasoningbank.safety.arguments import place_name, session_name
+from reasoningbank.safety.checks import place_name, session_name
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Storage, Store, Transaction
 from reasoningbank.telemetry import observed

@@ -16,7 +16,7 @@ from reasoningbank.conversations.plan import Asked, TagVocabulary, plan_by_rule,
 from reasoningbank.demo.graph import QUESTION, copy_shop_graph
 from reasoningbank.errors import EmptyQuery, InvalidInput, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.types.conversation import BankQuery, GraphQuery
 from reasoningbank.types.graph import Edge, Node
 

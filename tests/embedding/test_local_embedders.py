@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.embedding.models import folder_embedder, minilm
-from reasoningbank.embedding.session import Loaded, OnnxEmbedder, bert_uncased, open_session
+from reasoningbank.embedding.onnx_session import Loaded, OnnxEmbedder, bert_uncased, open_session
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMissing
 
 _TEXTS = (

@@ -11,7 +11,7 @@ import pytest
 
 from promises import promise
 from reasoningbank.embedding.models import granite, minilm, verify_file
-from reasoningbank.embedding.session import OnnxEmbedder
+from reasoningbank.embedding.onnx_session import OnnxEmbedder
 from reasoningbank.errors import ModelMissing
 
 

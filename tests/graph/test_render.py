@@ -16,7 +16,7 @@ from reasoningbank.demo.graph import SEEDS, TAGS
 from reasoningbank.errors import InvalidInput
 from reasoningbank.graph.render import literal, to_cypher, to_d3, to_llm_context, to_mermaid
 from reasoningbank.graph.walk import walk
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START, without_blocks
 from reasoningbank.types.memory import new_id
 from reasoningbank.types.walk import WalkParameters, WalkResult

@@ -342,7 +342,7 @@ def test_a_memory_cannot_close_its_own_block(breakout: str) -> None:
 
 @promise("agents:injection")
 def test_a_block_keeps_to_its_tokens_and_leaves_the_last_out() -> None:
-    from reasoningbank.llm.tokens import count_tokens
+    from reasoningbank.llm.token_count import count_tokens
 
     hits = [a_hit(f"01900000-0000-7000-8000-{number:012}", content="word " * 500) for number in range(30)]
     text = block(hits, tokens=2_000)

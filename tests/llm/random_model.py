@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy
 from numpy.typing import NDArray
 
-from reasoningbank.llm.tokens import _encoding
+from reasoningbank.llm.token_count import _encoding
 
 VOCABULARY = 3_000
 _WIDTH, _INNER, _HEADS = 32, 64, 2

@@ -21,8 +21,8 @@ from llm.replay_server import Asked
 from promises import promise
 from reasoningbank.errors import BudgetExhausted, ConfigurationError, PaidCallRefused
 from reasoningbank.llm import CLIENT_LEDGER, CLIENTS, open_model
+from reasoningbank.llm.agent_client import HEADLESS
 from reasoningbank.llm.budget import SessionBudget, TokenBudget, counted_as
-from reasoningbank.llm.client import HEADLESS
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.ports import Prompt
 from sessions.learned_sessions import REPAIRED, STRATEGY, environment, model, rbank, written

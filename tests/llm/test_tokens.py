@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promises import promise
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 
 
 @promise("tokens:count", "Tokens are counted with the published cl100k vocabulary.", source="issue Choice of models")
@@ -60,7 +60,7 @@ def test_any_text_has_a_count(text: str) -> None:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from(["word", "a", "  ", "\n", "x = 1;", "é", "long" * 40, "\n\n    "]), min_size=900))
 def test_counting_in_pieces_equals_counting_at_once(words: list[str]) -> None:
-    from reasoningbank.llm.tokens import _encoding
+    from reasoningbank.llm.token_count import _encoding
 
     text = " ".join(words)
     assert count_tokens(text) == len(_encoding().encode_ordinary(text))
@@ -89,7 +89,7 @@ def test_nothing_is_downloaded_written_or_looked_up_in_the_environment(tmp_path:
         "    if event.startswith('socket.') or event == 'os.mkdir' or writes:\n"
         "        raise SystemExit(f'{event} {arguments}')\n"
         "sys.dont_write_bytecode = True\n"
-        "import reasoningbank.llm.tokens as tokens\n"
+        "import reasoningbank.llm.token_count as tokens\n"
         "assert 'tiktoken' not in sys.modules\n"
         "sys.addaudithook(refuse)\n"
         "print(tokens.count_tokens('hello world'))\n"

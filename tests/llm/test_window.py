@@ -13,7 +13,7 @@ from promises import promise
 from reasoningbank.errors import ConfigurationError, ContextExceeded, MalformedAnswer
 from reasoningbank.llm import open_model
 from reasoningbank.llm.provider import LOCAL_SECONDS, ProviderModel
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
 from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.judge import judge

@@ -13,7 +13,7 @@ from matts.attempts import SOLVED, TASK, UNSOLVED, a_run, an_edit, ran_tests
 from promises import promise
 from reasoningbank.errors import BudgetExhausted, InvalidInput, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.matts.selection import select, standing
 from reasoningbank.types.matts import Rollout, Task
 from reasoningbank.types.session import VERDICTS, Judgement, Step, Verdict

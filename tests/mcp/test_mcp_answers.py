@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promises import promise
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller, ToolAnswer
 from reasoningbank.mcp.schemas import tools_by_profile

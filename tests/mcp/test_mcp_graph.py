@@ -14,7 +14,7 @@ from graph_clients import connected
 from linked_memories import add_lesson
 from promises import promise
 from reasoningbank.demo.graph import QUESTION, copy_shop_graph
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.mcp.schemas import GRAPH_INSTRUCTIONS, tools_by_profile
 from reasoningbank.mcp.text import TOKEN_BUDGET
 from reasoningbank.safety.quotation import is_own_tool, shows_memories

@@ -483,7 +483,7 @@ def test_what_is_no_host_cannot_be_allowed(host: str, tmp_path: Path) -> None:
     source="DESIGN D10",
 )
 def test_an_experience_answer_keeps_to_what_clients_accept(tmp_path: Path) -> None:
-    from reasoningbank.llm.tokens import count_tokens
+    from reasoningbank.llm.token_count import count_tokens
     from reasoningbank.mcp.text import experience_text
     from reasoningbank.types.experience import RelevantStrategy
     from reasoningbank.types.memory import Memory

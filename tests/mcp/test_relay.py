@@ -25,7 +25,7 @@ import reasoningbank
 from mcp_processes import SERVER, RawServer, clean_environment, shared_in
 from promises import promise
 from reasoningbank import Bank, Settings
-from reasoningbank.embedding.session import OnnxEmbedder
+from reasoningbank.embedding.onnx_session import OnnxEmbedder
 from reasoningbank.integrations.shared_server import LONGEST_PATH, Greeting
 from reasoningbank.settings import local_tenant, project_of
 from shared_servers import run_directory, running, servers_in

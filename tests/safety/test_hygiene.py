@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.errors import TextTooLong
 from reasoningbank.safety.secrets import Finding
-from reasoningbank.safety.text import MAX_INPUT, clean, clean_line, reveal, safe_texts
+from reasoningbank.safety.stored_text import MAX_INPUT, clean, clean_line, reveal, safe_texts
 from reasoningbank.types.memory import MAX_TITLE, Memory
 
 PASSWORD = "hun" + "ter2"

@@ -432,5 +432,5 @@ def test_ten_megabytes_are_finished() -> None:
 
 @promise("hygiene:lazy", "The detector is loaded only when a text is redacted.", source="DESIGN D12")
 def test_the_detector_is_loaded_only_when_text_is_redacted() -> None:
-    program = "import sys, reasoningbank.safety.text; assert 'redact_secret' not in sys.modules"
+    program = "import sys, reasoningbank.safety.stored_text; assert 'redact_secret' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -25,7 +25,7 @@ from reasoningbank.mcp.tools import Tools
 from reasoningbank.operations.methods import interface, run
 from reasoningbank.operations.operation import Operation
 from reasoningbank.operations.table import OPERATIONS
-from reasoningbank.safety.arguments import place_name
+from reasoningbank.safety.checks import place_name
 from reasoningbank.safety.secrets import redact
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.document import DocumentChange

@@ -16,7 +16,7 @@ from mcp_processes import clean_environment
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
-from reasoningbank.safety.files import open_regular, read_text
+from reasoningbank.safety.file_access import open_regular, read_text
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="named pipes and devices are those of POSIX")
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import EmptyQuery, InvalidInput, InvalidOutcome, ModelMismatch, NegativeLimit
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START, memories_in, without_blocks
 from reasoningbank.settings import Settings
 from reasoningbank.testing import FrozenClock, HashingEmbedder

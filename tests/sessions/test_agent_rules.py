@@ -13,8 +13,8 @@ from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.sessions.assignment import assign
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.judge import judge
-from reasoningbank.sessions.readers.files import read
 from reasoningbank.sessions.readers.preparation import MAX_SYSTEM_PROMPT, prepare
+from reasoningbank.sessions.readers.session_files import read
 from reasoningbank.types.session import SYSTEM_PROMPT, Judgement, Step, Trajectory
 
 POLICY = "Never refund a basic fare. Hand the customer over when they insist."

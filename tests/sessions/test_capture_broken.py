@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.errors import UnreadableTranscript
 from reasoningbank.sessions.readers import FORMATS, Skipped, read
-from reasoningbank.sessions.readers.files import MAX_PROBLEMS
 from reasoningbank.sessions.readers.json_stream import MAX_ELEMENT, MAX_LINE
+from reasoningbank.sessions.readers.session_files import MAX_PROBLEMS
 from reasoningbank.types.session import Trajectory
 from sessions.recorded_sessions import (
     TASK,

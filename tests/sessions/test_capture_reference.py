@@ -8,9 +8,9 @@ from pathlib import Path
 
 from promises import promise
 from reasoningbank.sessions.readers import FORMATS, claude_code, drafts, plain
-from reasoningbank.sessions.readers import files as reading
 from reasoningbank.sessions.readers import json_stream as lines
 from reasoningbank.sessions.readers import preparation as preparing
+from reasoningbank.sessions.readers import session_files as reading
 from reasoningbank.sessions.readers import turns as session
 from reasoningbank.sessions.readers.json_stream import MAX_ELEMENT
 from reasoningbank.types.session import EVIDENCE_KINDS

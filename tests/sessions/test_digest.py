@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.errors import InvalidInput
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
 from reasoningbank.types.session import Evidence, Judgement, Step, Trajectory
 

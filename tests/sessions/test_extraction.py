@@ -11,7 +11,7 @@ import pytest
 from promises import promise
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.sessions.assignment import assign
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.distil import Extraction, contrast, extract

@@ -142,7 +142,7 @@ def test_texts_without_a_letter_are_the_same_only_as_they_are(one: str, other: s
 @promise("matts:leakage")
 @given(st.text(min_size=1, max_size=60))
 def test_any_visible_task_is_the_same_as_itself_in_capitals_and_with_spaces(text: str) -> None:
-    from reasoningbank.safety.text import clean
+    from reasoningbank.safety.stored_text import clean
 
     if clean(text):
         assert same_text(text, text)

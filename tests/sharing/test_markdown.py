@@ -14,7 +14,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.memories.front_matter import read_memory, split_front_matter, written_memory
-from reasoningbank.safety.text import safe_texts
+from reasoningbank.safety.stored_text import safe_texts
 from reasoningbank.settings import Settings
 from reasoningbank.sharing.skills import MOST_DESCRIPTION, MOST_NAME, skill_of
 from reasoningbank.types.belief import Belief

@@ -19,7 +19,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, ScopeViolation, StoreUnavailable
 from reasoningbank.settings import Settings
-from reasoningbank.sharing.files import ATTRIBUTES, Shared, united
+from reasoningbank.sharing.bank_files import ATTRIBUTES, Shared, united
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from promises import promise
+from reasoningbank.graph.import_records import RecordReader
 from reasoningbank.graph.importer import ReadyImport, with_words, write_import
-from reasoningbank.graph.records import RecordReader
 from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.graph import Edge, Node

@@ -17,7 +17,7 @@ from promises import promise
 from reasoningbank.errors import StoreBusy, StoreCorrupt, StoreUnavailable
 from reasoningbank.storage import sqlite_connection, sqlite_memory
 from reasoningbank.storage import vector_index as dense
-from reasoningbank.storage.search import Indexes
+from reasoningbank.storage.bank_search import Indexes
 from reasoningbank.storage.sidecars import SidecarArrays, Sidecars
 from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.sqlite_memory import ProcessStorage

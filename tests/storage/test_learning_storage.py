@@ -11,8 +11,8 @@ import pytest
 
 from promises import promise
 from reasoningbank.errors import StoreCorrupt, StoreError
+from reasoningbank.storage import bank_search as searching
 from reasoningbank.storage import schema
-from reasoningbank.storage import search as searching
 from reasoningbank.storage.sqlite_connection import open_connection
 from reasoningbank.storage.sqlite_file import SqliteStorage
 from reasoningbank.storage.sqlite_memory import ProcessStorage

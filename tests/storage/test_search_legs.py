@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 from promises import promise
+from reasoningbank.storage import bank_search as searching
 from reasoningbank.storage import open_storage
-from reasoningbank.storage import search as searching
 from reasoningbank.storage.store import Store
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 from reasoningbank.types.records import Indexed, Pool

@@ -253,8 +253,8 @@ def _value(parameter: Parameter, command: Command, given: Any) -> Any:
         return given == command.words[name][0]
     if name in command.files:
         from reasoningbank.operations.composed import MAX_BYTES, json_object
-        from reasoningbank.safety.arguments import usable_path
-        from reasoningbank.safety.files import read_text
+        from reasoningbank.safety.checks import usable_path
+        from reasoningbank.safety.file_access import read_text
 
         text = text_or_stdin(given) if given == "-" else read_text(usable_path(given), most=MAX_BYTES)
         return json_object(text, given) if parameter.kind == "object" else text

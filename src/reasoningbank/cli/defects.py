@@ -63,7 +63,7 @@ def _named(error: Exception) -> str:
 
 def _append(path: Path, report: str) -> None:
     from reasoningbank import __version__
-    from reasoningbank.safety.files import append_line
+    from reasoningbank.safety.file_access import append_line
 
     machine = f"reasoningbank {__version__}, Python {platform.python_version()}, {platform.system()}"
     append_line(path, f"{datetime.now(UTC).isoformat(timespec='seconds')} {machine}: {report}", most=MAX_LOG)

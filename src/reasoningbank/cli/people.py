@@ -139,7 +139,7 @@ def example(call: Call, *, file: str | None) -> None:
     The JSON has `path`, `question`, `commands` and `story`.
     """
     from reasoningbank.demo.graph import PROJECT, QUESTION, SEEDS, STORY, TAGS, copy_shop_graph, shop_graph
-    from reasoningbank.safety.arguments import usable_path
+    from reasoningbank.safety.checks import usable_path
 
     name = file or DEFAULT_EXAMPLE
     path = usable_path(name)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import get_type_hints
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.graph.records import GraphRecord, RecordReader
+from reasoningbank.graph.import_records import GraphRecord, RecordReader
 from reasoningbank.types.conversation import (
     ANSWER,
     REQUEST,

@@ -12,7 +12,7 @@ from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.safety.injection import find_order
 from reasoningbank.safety.quotation import fence, quote
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.types.conversation import BankQuery, GraphQuery, QuestionPlan
 from reasoningbank.types.ports import LanguageModel
 

@@ -22,10 +22,10 @@ from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavaila
 from reasoningbank.graph.render import BUDGET, to_llm_context
 from reasoningbank.graph.search import GraphQuestion, find_nodes
 from reasoningbank.graph.walk import asked_with, reveal_walk, walk
-from reasoningbank.llm.tokens import count_tokens
-from reasoningbank.safety.arguments import session_name
+from reasoningbank.llm.token_count import count_tokens
+from reasoningbank.safety.checks import session_name
 from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.search.query import search_limit, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -170,7 +170,7 @@ class Questions:
         Raises:
             EmptyQuery: When the question is blank.
         """
-        from reasoningbank.safety.text import safe_line
+        from reasoningbank.safety.stored_text import safe_line
 
         asked = Asked(
             question=usable_query(question),

@@ -29,7 +29,7 @@ from reasoningbank.conversations.questions import DEFAULT_LESSONS, DEFAULT_NODES
 from reasoningbank.documents.values import to_text
 from reasoningbank.errors import BankError, EmptyContent, InvalidInput, WorkflowBusy, WorkflowNotFound
 from reasoningbank.memories.admission import keep_record, sayable, sayable_value
-from reasoningbank.safety.arguments import MAX_NAME, given_name
+from reasoningbank.safety.checks import MAX_NAME, given_name
 from reasoningbank.search.query import usable_query
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.conversation import (
@@ -395,7 +395,7 @@ class Workflows:
         """
         from reasoningbank.documents.values import safe_value, to_text
         from reasoningbank.safety.secrets import redact
-        from reasoningbank.safety.text import clean
+        from reasoningbank.safety.stored_text import clean
 
         texts = {name: redact(clean(text)).text for name, text in (("answer", response), ("reasoning", reasoning))}
         if not texts["answer"]:

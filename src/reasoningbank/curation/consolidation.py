@@ -29,7 +29,7 @@ from reasoningbank.curation.clusters import sources_below
 from reasoningbank.errors import ContextExceeded, InvalidInput, MalformedAnswer, MemoryNotFound, StoreBusy
 from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import is_small
 from reasoningbank.memories.admission import TASK, admit, prepare
 from reasoningbank.memories.claims import check_claim
@@ -48,7 +48,7 @@ from reasoningbank.memories.standing import PRINCIPAL
 from reasoningbank.memories.states import sources_of
 from reasoningbank.safety.injection import find_markup, is_about_memory, verdict
 from reasoningbank.safety.quotation import fence, quote
-from reasoningbank.safety.text import clean_line, reveal, safe_texts
+from reasoningbank.safety.stored_text import clean_line, reveal, safe_texts
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.consolidation import (

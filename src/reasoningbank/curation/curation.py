@@ -12,7 +12,7 @@ from reasoningbank.errors import (
     BankError,
     InvalidInput,
 )
-from reasoningbank.safety.arguments import MAX_SESSION, given_name, session_name, usable_path
+from reasoningbank.safety.checks import MAX_SESSION, given_name, session_name, usable_path
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (

@@ -41,8 +41,8 @@ from reasoningbank.memories.states import (
     without_quarantine,
 )
 from reasoningbank.memories.voices import refuse_held
-from reasoningbank.safety.arguments import checked_limit, given_reason
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.checks import checked_limit, given_reason
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import CONSOLIDATED_INTO, is_consolidated

@@ -10,7 +10,7 @@ from reasoningbank.memories.admission import vouched_for
 from reasoningbank.memories.evidence import rate
 from reasoningbank.memories.standing import PRINCIPAL
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.memory import APPROVED, Cause, Memory
 from reasoningbank.types.quarantine import ReviewItem

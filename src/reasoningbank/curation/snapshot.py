@@ -23,7 +23,7 @@ from reasoningbank.errors import MemoryNotFound, ReadOnlyBank
 from reasoningbank.memories.admission import index
 from reasoningbank.memories.evidence import from_text, is_copy, is_nothing, less
 from reasoningbank.memories.similarity import cosine_similarity
-from reasoningbank.safety.arguments import checked_filter, checked_limit, checked_offset
+from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.storage.store import Store
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
@@ -456,6 +456,6 @@ class Past:
 
 def _revealed(past: PastMemory) -> PastMemory:
     """Return the memory as it may leave: its texts checked for secrets once more."""
-    from reasoningbank.safety.text import reveal
+    from reasoningbank.safety.stored_text import reveal
 
     return replace(past, memory=reveal(past.memory))

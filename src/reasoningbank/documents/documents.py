@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.documents.values import admitted, put, reveal_document, safe_text, vectors_of
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
-from reasoningbank.safety.arguments import checked_limit, checked_offset
+from reasoningbank.safety.checks import checked_limit, checked_offset
 from reasoningbank.telemetry import observed
 from reasoningbank.types.document import Document, DocumentChange, FileChange, check_place
 

@@ -31,7 +31,7 @@ from reasoningbank.memories.rewrites import apart, put_apart
 from reasoningbank.memories.standing import PRINCIPAL, speaker_in
 from reasoningbank.memories.voices import refuse_held
 from reasoningbank.safety.secrets import redact
-from reasoningbank.safety.text import clean_line, reveal
+from reasoningbank.safety.stored_text import clean_line, reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.document import FOLDERS, SUFFIX, Document, DocumentChange, FileChange, outcome_of

@@ -11,7 +11,7 @@ from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.admission import admit_document, check_document, reindex_document
-from reasoningbank.safety.arguments import place_name
+from reasoningbank.safety.checks import place_name
 from reasoningbank.safety.secrets import redact
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.document import Document, DocumentChange

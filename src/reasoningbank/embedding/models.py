@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reasoningbank.embedding.onnx_session import Encode, Loaded, OnnxEmbedder, from_json, open_session, unit_rows
 from reasoningbank.embedding.runtime import fastembed_model
-from reasoningbank.embedding.session import Encode, Loaded, OnnxEmbedder, from_json, open_session, unit_rows
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def granite(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
         pack = path if path is not None else _packaged_granite()
         verify_file(pack, GRANITE_SHA256, cache=cache)
         from reasoningbank.embedding.encoder import read_granite
-        from reasoningbank.embedding.session import from_json
+        from reasoningbank.embedding.onnx_session import from_json
 
         weights, tokenizer = read_granite(pack)
         return Loaded(from_json(tokenizer, limit=GRANITE_TOKENS), _encoder(weights, first=True))
@@ -327,7 +327,7 @@ def minilm(*, cache: Path, path: Path | None = None) -> OnnxEmbedder:
         file = path if path is not None else _packaged_minilm()
         verify_file(file, MINILM_SHA256, cache=cache)
         from reasoningbank.embedding.encoder import read_minilm
-        from reasoningbank.embedding.session import bert_uncased
+        from reasoningbank.embedding.onnx_session import bert_uncased
 
         return Loaded(bert_uncased(limit=MINILM_TOKENS), _encoder(read_minilm(file), first=False))
 

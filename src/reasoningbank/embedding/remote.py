@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from reasoningbank.embedding.session import unit_rows
+from reasoningbank.embedding.onnx_session import unit_rows
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 from reasoningbank.settings import on_this_machine
 

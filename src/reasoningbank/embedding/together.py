@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reasoningbank.embedding.session import unit_rows
+from reasoningbank.embedding.onnx_session import unit_rows
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from reasoningbank.embedding.session import OnnxEmbedder
+    from reasoningbank.embedding.onnx_session import OnnxEmbedder
 
 
 class TogetherEmbedder:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from reasoningbank.errors import InvalidInput, InvalidNode
-from reasoningbank.graph.records import RecordReader
+from reasoningbank.graph.import_records import RecordReader
 
 TokenKind = Literal["name", "quoted", "number", "sign", "end"]
 

@@ -69,7 +69,7 @@ class Edges:
             EdgeNotFound: When this project has no such edge.
             InvalidEdge: When the changed edge breaks a rule; nothing was changed.
         """
-        from reasoningbank.graph.claims import beside, stands_above
+        from reasoningbank.graph.agent_edits import beside, stands_above
         from reasoningbank.graph.nodes import add, embedded, existing_edge, note_pending, prepared, words
         from reasoningbank.memories.admission import admit_edges, check_items, entry_of
         from reasoningbank.safety.graph_text import reveal
@@ -120,7 +120,7 @@ class Edges:
         Raises:
             EdgeNotFound: When this project has no such edge.
         """
-        from reasoningbank.graph.claims import forget, is_kept, withdraw_edge
+        from reasoningbank.graph.agent_edits import forget, is_kept, withdraw_edge
         from reasoningbank.graph.nodes import existing_edge
         from reasoningbank.memories.standing import speaker
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode
-from reasoningbank.safety.arguments import checked_limit, checked_offset, usable_path
-from reasoningbank.safety.files import digest_of, open_regular, read_text
+from reasoningbank.safety.checks import checked_limit, checked_offset, usable_path
+from reasoningbank.safety.file_access import digest_of, open_regular, read_text
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -39,8 +39,8 @@ from reasoningbank.types.walk import WalkParameters, WalkResult
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
+    from reasoningbank.graph.import_records import GraphFile, LessonDraft
     from reasoningbank.graph.importer import ReadyImport
-    from reasoningbank.graph.records import GraphFile, LessonDraft
 
 DEFAULT_SEEDS = 3
 """Nodes that a walk begins at when nobody says how many (seed 003)."""
@@ -110,7 +110,7 @@ class Graph:
             NodeNotFound: When this project has no such node.
             InvalidNode: When the changed node breaks a rule; nothing was changed.
         """
-        from reasoningbank.graph.claims import beside, stands_above
+        from reasoningbank.graph.agent_edits import beside, stands_above
         from reasoningbank.graph.nodes import embedded, existing_node, words
         from reasoningbank.memories.admission import admit_nodes, check_items, entry_of
         from reasoningbank.safety.graph_text import reveal
@@ -144,7 +144,7 @@ class Graph:
 
     def _disputed(self, store: Store, old: Node, claim: Node, entry: Mapping[str, str]) -> Node:
         """Store an agent's edit beside the node that it would have changed; a second time nothing more."""
-        from reasoningbank.graph.claims import disputing
+        from reasoningbank.graph.agent_edits import disputing
         from reasoningbank.graph.nodes import add, note_pending, prepared
 
         ready = prepared([claim], [disputing(claim, old, entry)], self._context.embedder, entry=entry)
@@ -162,7 +162,7 @@ class Graph:
         Raises:
             NodeNotFound: When no agent has deleted it, or longer ago.
         """
-        from reasoningbank.graph.claims import bring_back
+        from reasoningbank.graph.agent_edits import bring_back
         from reasoningbank.graph.nodes import note_pending
 
         now = self._context.clock.now()
@@ -187,7 +187,7 @@ class Graph:
             NodeNotFound: When this project has no such node.
             MemoryQuarantined: When a memory in quarantine links it and an agent would erase it; nothing was erased.
         """
-        from reasoningbank.graph.claims import forget, is_kept, withdraw_node
+        from reasoningbank.graph.agent_edits import forget, is_kept, withdraw_node
         from reasoningbank.graph.nodes import existing_node
         from reasoningbank.memories.standing import speaker
         from reasoningbank.memories.states import refuse_quarantined

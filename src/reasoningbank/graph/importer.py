@@ -29,8 +29,8 @@ from typing import Any, TypeVar, cast
 
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.graph.cypher import read_cypher
+from reasoningbank.graph.import_records import GraphFile, GraphRecord, RecordReader
 from reasoningbank.graph.nodes import EMBED, EMBED_KEY, words
-from reasoningbank.graph.records import GraphFile, GraphRecord, RecordReader
 from reasoningbank.memories.admission import (
     NOTHING_PASSED,
     Passed,

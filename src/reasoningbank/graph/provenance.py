@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode, NodeNotFound
-from reasoningbank.graph.claims import disputing
+from reasoningbank.graph.agent_edits import disputing
 from reasoningbank.graph.nodes import words
 from reasoningbank.graph.traversal import Surroundings, plain_tag
 from reasoningbank.graph.walk import read_around, trace

@@ -6,10 +6,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
 from reasoningbank.safety.secrets import is_safe
-from reasoningbank.safety.text import clean_line, safe_line
+from reasoningbank.safety.stored_text import clean_line, safe_line
 from reasoningbank.types.graph import LABEL_FIELDS, Edge, Node
 from reasoningbank.types.graph_search import Preference, action_outcome
 from reasoningbank.types.walk import Attribute, GraphContext, Hop, WalkPath, WalkResult

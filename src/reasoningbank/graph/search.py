@@ -112,7 +112,7 @@ def by_lesson(
         ModelMismatch: When the bank was built with another embedder.
     """
     from reasoningbank.memories.admission import has_space
-    from reasoningbank.safety.text import reveal as revealed
+    from reasoningbank.safety.stored_text import reveal as revealed
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.fusion import check_fusion, check_least, check_weights
     from reasoningbank.search.placement import FIRST, shared

@@ -120,7 +120,7 @@ class Sources:
             ModelUnavailable, BudgetExhausted, MalformedAnswer: When there was no usable answer.
         """
         from reasoningbank.safety.secrets import redact
-        from reasoningbank.safety.text import clean
+        from reasoningbank.safety.stored_text import clean
 
         if not text.strip():
             raise EmptyContent("a source cannot be empty")

@@ -162,7 +162,7 @@ def _check(name: str) -> None:
     from reasoningbank.safety.unicode import speaks
 
     if speaks(name):
-        from reasoningbank.safety.arguments import session_name
+        from reasoningbank.safety.checks import session_name
 
         session_name(name)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, InvalidInput, UnreadableTranscript
-from reasoningbank.safety.files import append_line
+from reasoningbank.safety.file_access import append_line
 from reasoningbank.settings import (
     Settings,
     client_directory,
@@ -134,7 +134,7 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
     """
-    from reasoningbank.safety.arguments import usable_path
+    from reasoningbank.safety.checks import usable_path
 
     if own_run():
         return

@@ -15,7 +15,7 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.integrations.clients import InstallLevel, Target, Where, targets_of
 from reasoningbank.integrations.json_entry import NAME, holds, value_of
 from reasoningbank.integrations.toml_entry import names_server, server_in
-from reasoningbank.safety.files import read_text
+from reasoningbank.safety.file_access import read_text
 from reasoningbank.settings import OWN_RUN, child_environment
 
 RegistrationState = Literal["connected", "listed", "failed", "missing", "silent", "unknown"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.context import ROLL_UP
 from reasoningbank.jobs.index import IndexUpkeep
 from reasoningbank.jobs.worker import LEASE, SOON, Handler, JobSource, Worker, WorkReport
-from reasoningbank.safety.arguments import checked_limit
+from reasoningbank.safety.checks import checked_limit
 from reasoningbank.types.records import IndexReport, Job, Run
 
 if TYPE_CHECKING:

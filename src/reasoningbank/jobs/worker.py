@@ -232,6 +232,6 @@ class Worker:
 
 def _safe(words: str) -> str:
     """Return what may be kept and shown of an error: it may repeat what was sent."""
-    from reasoningbank.safety.text import safe_line
+    from reasoningbank.safety.stored_text import safe_line
 
     return safe_line(words[:_MOST_READ])[:_MAX_WORDS]

@@ -118,7 +118,7 @@ def model_problem(settings: Settings) -> str:
     try:
         model = open_model(settings.llm, url=settings.llm_url, key=settings.llm_key, home=settings.home)
         if settings.llm.startswith("client:"):
-            from reasoningbank.llm.client import HEADLESS, found_program
+            from reasoningbank.llm.agent_client import HEADLESS, found_program
 
             found_program(HEADLESS[settings.llm.partition(":")[2].partition("/")[0]].program)
         elif model is not None and find_spec("pydantic_ai") is None:
@@ -144,8 +144,8 @@ def _client(name: str, *, home: Path, seconds: float, sessions: int, tokens: int
         raise ConfigurationError("A daily limit of a client cannot be negative.", hint="Use 0 for no limit.")
     if not (math.isfinite(seconds) and seconds > 0):
         raise ConfigurationError(f"A timeout of {seconds} seconds is not usable.", hint="Use a positive number.")
+    from reasoningbank.llm.agent_client import ClientModel
     from reasoningbank.llm.budget import SessionBudget, TokenBudget
-    from reasoningbank.llm.client import ClientModel
 
     return ClientModel(
         client=client,

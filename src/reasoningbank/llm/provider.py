@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
 from reasoningbank.settings import on_this_machine
 from reasoningbank.telemetry import chatted

@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.settings import on_this_machine
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar, cast
 from reasoningbank.errors import BankError, InvalidInput, PaidCallRefused
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.matts.selection import select as select_without_model
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.digest import digest
 from reasoningbank.sessions.facts import facts
 from reasoningbank.types.matts import TASK_ID, Rollout, Selection, Task

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, MemoryNotFound, ModelUnavailable, TrajectoryNotFound
 from reasoningbank.safety.secrets import redact
-from reasoningbank.safety.text import clean
+from reasoningbank.safety.stored_text import clean
 from reasoningbank.sessions.distillation import together
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.matts import TASK_ID, Mode, Rollout, Scaled, Selection, Task
@@ -251,7 +251,7 @@ class Matts:
         Without a model, or when it does not answer, they wait to be distilled one by one.
         """
         from reasoningbank.matts.comparison import compare
-        from reasoningbank.safety.text import safe_line
+        from reasoningbank.safety.stored_text import safe_line
 
         kept = [(self._kept_rollout(rollout), rollout) for rollout in rollouts if rollout.trajectory is not None]
         if self._context.model is None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.safety.quotation import fence, fit
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
 from reasoningbank.types.matts import Rollout, Selection, Task
 from reasoningbank.types.ports import LanguageModel

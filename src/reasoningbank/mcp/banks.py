@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import EmptyProjectId, InvalidInput, StoreClosed
-from reasoningbank.safety.arguments import name_danger
+from reasoningbank.safety.checks import name_danger
 from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.scope import Membership, Scope
 

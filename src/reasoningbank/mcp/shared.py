@@ -43,7 +43,7 @@ from reasoningbank.integrations.shared_server import (
 from reasoningbank.llm.run_folders import remove_left_over
 from reasoningbank.mcp.banks import Banks, UsualProject
 from reasoningbank.mcp.calls import Caller
-from reasoningbank.mcp.questions import Answering
+from reasoningbank.mcp.hook_questions import Answering
 from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.stdio import open_channel
 from reasoningbank.mcp.tools import Tools, WarmUp

@@ -121,7 +121,7 @@ def fitted(build: Callable[[int | None], ToolAnswer]) -> ToolAnswer:
 
 
 def _fits(answer: ToolAnswer) -> bool:
-    from reasoningbank.llm.tokens import count_tokens
+    from reasoningbank.llm.token_count import count_tokens
 
     written = json.dumps(answer.fields, ensure_ascii=False, separators=(",", ":"))
     size = len(written.encode("utf-8", "replace")) + len(answer.text.encode("utf-8", "replace"))

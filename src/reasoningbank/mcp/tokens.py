@@ -34,7 +34,7 @@ from mcp.server.auth.provider import AccessToken
 
 from reasoningbank.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from reasoningbank.lock_file import open_lock
-from reasoningbank.safety.files import write_whole
+from reasoningbank.safety.file_access import write_whole
 from reasoningbank.settings import POSTGRESQL
 from reasoningbank.system import user_id
 from reasoningbank.types.access import ACCESSES, Access, BearerToken, TokenRegister

@@ -252,7 +252,7 @@ def _no_experience(values: Mapping[str, Any], said: str) -> object:
 
 
 def _no_answer(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.safety.arguments import checked_limit
+    from reasoningbank.safety.checks import checked_limit
     from reasoningbank.search.query import usable_query
     from reasoningbank.types.conversation import QuestionAnswer, QuestionPlan
 
@@ -271,7 +271,7 @@ def _no_paths(values: Mapping[str, Any], _: str) -> object:
 
 
 def _no_lessons(values: Mapping[str, Any], said: str) -> object:
-    from reasoningbank.safety.arguments import checked_limit, clean_tags
+    from reasoningbank.safety.checks import checked_limit, clean_tags
     from reasoningbank.search.query import usable_query
     from reasoningbank.types.graph import check_graph_id
     from reasoningbank.types.graph_search import LessonAnswer

@@ -28,11 +28,11 @@ from datetime import datetime, timedelta
 from typing import Literal, TypeVar
 
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through
 from reasoningbank.memories.states import HELD, WITHHELD, set_aside
 from reasoningbank.memories.words import analyse
-from reasoningbank.safety.arguments import brought_entries, name_danger
+from reasoningbank.safety.checks import brought_entries, name_danger
 from reasoningbank.safety.graph_text import safe_items
 from reasoningbank.safety.injection import (
     dangerous_field,
@@ -45,7 +45,7 @@ from reasoningbank.safety.injection import (
     verdict,
 )
 from reasoningbank.safety.secrets import Finding
-from reasoningbank.safety.text import safe_texts
+from reasoningbank.safety.stored_text import safe_texts
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.document import Document

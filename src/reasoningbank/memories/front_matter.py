@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.safety.files import read_text
+from reasoningbank.safety.file_access import read_text
 from reasoningbank.types.memory import Memory, Outcome, check_outcome
 
 MOST_BYTES = 1 << 20

@@ -67,7 +67,7 @@ def change_links(transaction: Transaction, memory_id: str, nodes: Sequence[str],
 
 def lessons_of(reader: StoreReader, memory_ids: Sequence[str]) -> dict[str, Lesson]:
     """Return those of these memories that exist, with their row ids and the nodes they link."""
-    from reasoningbank.safety.text import reveal
+    from reasoningbank.safety.stored_text import reveal
 
     numbers = reader.graph.row_ids(memory_ids)
     linked: dict[str, list[str]] = {}

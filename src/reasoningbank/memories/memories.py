@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.safety.arguments import checked_filter, checked_limit, checked_offset
+from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import STATES, Event, Memory, State, check_memory_id
 from reasoningbank.types.session import Origin
@@ -55,7 +55,7 @@ class Memories:
             NegativeLimit, NegativeOffset: When they are below zero.
         """
         from reasoningbank.memories.links import checked_nodes, linked_with
-        from reasoningbank.safety.text import reveal
+        from reasoningbank.safety.stored_text import reveal
 
         condition = checked_filter(outcome, tags, category, states, min_confidence)
         begin, most = checked_offset(offset), checked_limit(limit)
@@ -112,7 +112,7 @@ class Memories:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        from reasoningbank.safety.text import reveal
+        from reasoningbank.safety.stored_text import reveal
 
         store = self._context.owner(memory_id)
         return tuple(reveal(memory) for memory in (*store.memories.revisions(memory_id), store.memories.get(memory_id)))

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from reasoningbank.errors import MemoryNotFound, MemoryQuarantined
-from reasoningbank.safety.arguments import brought_line
+from reasoningbank.safety.checks import brought_line
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import (
     CONSOLIDATED,

@@ -23,8 +23,8 @@ from typing import Any, TextIO, TypeVar, cast
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import Ready, admit_all, lowered
 from reasoningbank.memories.states import Placement, existing, holding, placement_of, sources_of, without_quarantine
-from reasoningbank.safety.arguments import brought_line, brought_reason
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.checks import brought_line, brought_reason
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.rows import from_json
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, PRIOR_STRENGTH, UNIT

@@ -378,7 +378,7 @@ def list_nodes(
         limit: Most nodes; 0 lists all.
         offset: How many to leave out first.
     """
-    from reasoningbank.safety.arguments import checked_limit, checked_offset
+    from reasoningbank.safety.checks import checked_limit, checked_offset
 
     condition = GraphFilter(labels=() if label is None else (label,), tags=unique(tags))
     if conversation is None:

@@ -34,7 +34,7 @@ def export(bank: Bank, file: str | None = None, *, markdown: Path | None = None)
     Raises:
         InvalidInput: When neither is named, or both.
     """
-    from reasoningbank.safety.arguments import usable_path
+    from reasoningbank.safety.checks import usable_path
 
     if file is not None and markdown is None:
         return Exported(memories=bank.admin.export(usable_path(file)), path=file)
@@ -99,7 +99,7 @@ def backup(bank: Bank, file: str | None = None) -> Copy:
         bank: The bank.
         file: The file; without it one below the data directory.
     """
-    from reasoningbank.safety.arguments import usable_path
+    from reasoningbank.safety.checks import usable_path
 
     path = bank.admin.backup(None if file is None else usable_path(file))
     return Copy(path=str(path), bytes=path.stat().st_size)
@@ -121,7 +121,7 @@ def restore(bank: Bank, file: str) -> Restored:
         bank: The bank.
         file: The backup.
     """
-    from reasoningbank.safety.arguments import usable_path
+    from reasoningbank.safety.checks import usable_path
 
     bank.admin.restore(usable_path(file))
     return Restored(path=file, memories=bank.memories.count())

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from reasoningbank.errors import InvalidEdge, InvalidNode
 from reasoningbank.safety.secrets import is_safe, redact
-from reasoningbank.safety.text import clean, clean_line
+from reasoningbank.safety.stored_text import clean, clean_line
 from reasoningbank.safety.unicode import normalise
 from reasoningbank.types.graph import MAX_GRAPH_TAG, MAX_TEXT, Edge, FieldValue, Node
 

@@ -15,9 +15,9 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.secrets import redact
-from reasoningbank.safety.text import clean_line, reveal
+from reasoningbank.safety.stored_text import clean_line, reveal
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import BriefItem, Hit
 from reasoningbank.types.session import RECIPE

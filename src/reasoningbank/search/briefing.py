@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.similarity import cosine_similarity, is_near, shares_words
 from reasoningbank.memories.words import terms
 from reasoningbank.safety.quotation import fitting

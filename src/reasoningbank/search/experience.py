@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, EmptyContent, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.memories.exposure import EXTRACT, decide
-from reasoningbank.safety.arguments import MAX_SESSION, checked_limit, given_name, given_reason
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, given_reason
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.search.placement import FIRST, shared
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, MAX_QUERY, UNLOGGED, checked_question, usable_query
 from reasoningbank.storage.store import Store
@@ -272,7 +272,7 @@ class Experience:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.memories.admission import has_space
-        from reasoningbank.safety.text import safe_line
+        from reasoningbank.safety.stored_text import safe_line
 
         began = time.perf_counter()
         way = checked_mode(mode)
@@ -371,7 +371,7 @@ class Experience:
             InvalidInput: When the outcome is not one of the verdicts.
         """
         from reasoningbank.safety.secrets import redact
-        from reasoningbank.safety.text import MAX_INPUT, safe_line
+        from reasoningbank.safety.stored_text import MAX_INPUT, safe_line
         from reasoningbank.sessions.strategies import default, extract, question
 
         if outcome not in VERDICTS:
@@ -399,7 +399,7 @@ class Experience:
             InvalidInput: When there is no such mode.
             TextTooLong: When the text has more than a million characters.
         """
-        from reasoningbank.safety.text import safe_line
+        from reasoningbank.safety.stored_text import safe_line
         from reasoningbank.search.entities import by_model, by_rules
 
         wanted = _checked_mode(mode)
@@ -469,7 +469,7 @@ class Experience:
 
     @staticmethod
     def _safe(text: str) -> str:
-        from reasoningbank.safety.text import safe_texts
+        from reasoningbank.safety.stored_text import safe_texts
 
         return safe_texts("", "", text, (), "").content
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Filter, Hit

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import EmptyQuery, InvalidInput, TextTooLong
-from reasoningbank.safety.arguments import checked_limit, clean_tags
+from reasoningbank.safety.checks import checked_limit, clean_tags
 from reasoningbank.search.passages import Passage, passages
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.memory import check_outcome
@@ -81,7 +81,7 @@ def _questions(query: str) -> tuple[str, tuple[Passage, ...]]:
     Secrets are replaced in the whole text before it is taken apart, so that no part of one is left over.
     """
     from reasoningbank.safety.secrets import redact
-    from reasoningbank.safety.text import clean, safe_line
+    from reasoningbank.safety.stored_text import clean, safe_line
 
     if len(query) > MAX_SEARCHED:
         raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_SEARCHED}", hint=_SHORTER)
@@ -100,7 +100,7 @@ def _questions(query: str) -> tuple[str, tuple[Passage, ...]]:
 
 def usable_query(query: str) -> str:
     """Return the query on one clean line without secrets."""
-    from reasoningbank.safety.text import safe_line
+    from reasoningbank.safety.stored_text import safe_line
 
     if len(query) > MAX_QUERY:
         raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_QUERY}", hint=_SHORTER)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from reasoningbank.memories.admission import check_model, has_space
 from reasoningbank.memories.source_trust import by_trust
 from reasoningbank.memories.words import query_words
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
 from reasoningbank.search.placement import FIRST, disputed, is_crowded, placed, shared, source_of

@@ -14,7 +14,7 @@ from reasoningbank.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from reasoningbank.safety.arguments import session_name
+from reasoningbank.safety.checks import session_name
 from reasoningbank.search.query import MAX_SEARCH_LIMIT, UNLOGGED, checked_question
 from reasoningbank.search.reranker import Reranking
 from reasoningbank.storage.store import Store, Transaction

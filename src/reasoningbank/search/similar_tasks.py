@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reasoningbank.memories.admission import TASK
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Vector

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.safety.arguments import session_name
+from reasoningbank.safety.checks import session_name
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
 from reasoningbank.types.session import SessionSummary

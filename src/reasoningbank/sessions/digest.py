@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.quotation import clip, fence, fit, name, quote
-from reasoningbank.safety.text import clean_line
+from reasoningbank.safety.stored_text import clean_line
 from reasoningbank.types.session import SYSTEM_PROMPT, Evidence, Judgement, Step, Trajectory
 
 DIGEST_TOKENS = 6_000

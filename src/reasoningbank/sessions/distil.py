@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.llm.exchange import exchange_within
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.admission import Ready, admit, prepare
 from reasoningbank.memories.similarity import NEIGHBOURS, cosine_similarity, is_near
 from reasoningbank.safety.quotation import clip
-from reasoningbank.safety.text import safe_line
+from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
 from reasoningbank.sessions.validation import examine, is_hearsay

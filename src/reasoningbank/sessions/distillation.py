@@ -15,7 +15,7 @@ from reasoningbank.errors import (
     TrajectoryNotFound,
     Undecided,
 )
-from reasoningbank.safety.arguments import checked_limit, session_name
+from reasoningbank.safety.checks import checked_limit, session_name
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
@@ -70,7 +70,7 @@ class Distillation:
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
         """
-        from reasoningbank.safety.text import safe_line
+        from reasoningbank.safety.stored_text import safe_line
 
         store = self._context.store()
         wanted = dict.fromkeys(

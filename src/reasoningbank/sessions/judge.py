@@ -71,7 +71,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJson
 
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.exchange import exchange_within
-from reasoningbank.safety.text import clean_line, safe_line
+from reasoningbank.safety.stored_text import clean_line, safe_line
 from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
 from reasoningbank.sessions.commands import READING, command, only_reads, parts

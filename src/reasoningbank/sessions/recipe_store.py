@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.admission import Ready, admit, draft, prepare
 from reasoningbank.memories.credit import shown
 from reasoningbank.memories.words import terms
-from reasoningbank.safety.arguments import session_name
+from reasoningbank.safety.checks import session_name
 from reasoningbank.safety.quotation import clip, fitting
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.sessions.changes import cut, doing_of
 from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of

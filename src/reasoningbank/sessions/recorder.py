@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import Undecided, UnreadableTranscript
-from reasoningbank.safety.arguments import usable_path
+from reasoningbank.safety.checks import usable_path
 from reasoningbank.sessions.ends import said_of
 from reasoningbank.sessions.growth import continues
 from reasoningbank.sessions.readers.preparation import SECRETS_REPLACED

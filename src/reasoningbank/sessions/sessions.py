@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.safety.arguments import (
+from reasoningbank.safety.checks import (
     checked_limit,
     checked_offset,
     given_reason,

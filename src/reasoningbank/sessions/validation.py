@@ -16,7 +16,7 @@ from reasoningbank.errors import TextTooLong
 from reasoningbank.memories.words import STOP_WORDS, polarity, terms
 from reasoningbank.safety.injection import find_danger, find_markup, is_about_memory, is_blank, names_only, words
 from reasoningbank.safety.quotation import clip
-from reasoningbank.safety.text import safe_texts
+from reasoningbank.safety.stored_text import safe_texts
 from reasoningbank.sessions.worth import is_motto, is_retold
 from reasoningbank.types.memory import MAX_TAG, Memory, fingerprint
 from reasoningbank.types.session import (

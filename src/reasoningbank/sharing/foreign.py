@@ -11,8 +11,8 @@ from typing import Any
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.memories.front_matter import MOST_BYTES, split_front_matter, text_field
-from reasoningbank.safety.files import read_text
-from reasoningbank.sharing.claims import BroughtText
+from reasoningbank.safety.file_access import read_text
+from reasoningbank.sharing.claimed_texts import BroughtText
 from reasoningbank.storage.other_sqlite import table_rows
 from reasoningbank.types.memory import Outcome
 from reasoningbank.types.transfer import PRODUCTS

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.memories.front_matter import MarkdownMemory, read_memory_file, short_id, slug, written_memory
-from reasoningbank.safety.files import write_whole
-from reasoningbank.safety.text import reveal
-from reasoningbank.sharing.claims import BroughtText, take_claims
+from reasoningbank.safety.file_access import write_whole
+from reasoningbank.safety.stored_text import reveal
+from reasoningbank.sharing.claimed_texts import BroughtText, take_claims
 from reasoningbank.types.memory import STATES, Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.transfer import MarkdownFiles, Taken, TakenOver

@@ -28,7 +28,7 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.claims import stems
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
 from reasoningbank.safety.secrets import is_safe
-from reasoningbank.safety.text import reveal, safe_texts
+from reasoningbank.safety.stored_text import reveal, safe_texts
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import LanguageModel
 from reasoningbank.types.promotion import GeneralText

@@ -29,10 +29,10 @@ from itertools import combinations
 from typing import Literal
 
 from reasoningbank.errors import InvalidInput, StoreBusy
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.admission import admit, prepare
 from reasoningbank.memories.similarity import cosine_similarity, least_cosine
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.sharing.privacy import Private
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief

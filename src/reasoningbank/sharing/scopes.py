@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound
-from reasoningbank.safety.arguments import given_name, given_reason, usable_path
+from reasoningbank.safety.checks import given_name, given_reason, usable_path
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import STATES, check_memory_id
@@ -239,7 +239,7 @@ class Sharing:
         Raises:
             StoreUnavailable: When it cannot be written.
         """
-        from reasoningbank.sharing.files import write_shared
+        from reasoningbank.sharing.bank_files import write_shared
 
         own = self._context.store()
         return write_shared([own, *self._search.wider_stores()[0]], usable_path(target))
@@ -261,7 +261,7 @@ class Sharing:
             InvalidInput: When a file or line is none that ``share_export`` writes; nothing of that file is stored.
             ScopeViolation: When a file is of another project, team or org; nothing is stored.
         """
-        from reasoningbank.sharing.files import read_shared, take_over
+        from reasoningbank.sharing.bank_files import read_shared, take_over
 
         files = [
             (shared, shared.goes_into(self._context.scope, self._context.wider, other_project=other_project))
@@ -326,7 +326,7 @@ class Sharing:
             InvalidInput: When it is not a file of that product; nothing is stored.
             StoreUnavailable: When there is no such file.
         """
-        from reasoningbank.sharing.claims import take_claims
+        from reasoningbank.sharing.claimed_texts import take_claims
         from reasoningbank.sharing.foreign import claims_of
 
         texts = claims_of(product, usable_path(source))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reasoningbank.errors import BankError, StoreUnavailable
 from reasoningbank.memories.front_matter import MOST_BYTES, front_matter, short_id, slug, split_front_matter
-from reasoningbank.safety.files import read_text, write_whole
-from reasoningbank.safety.text import reveal
+from reasoningbank.safety.file_access import read_text, write_whole
+from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import Memory

@@ -52,8 +52,8 @@ from reasoningbank.types.scope import LEVELS, Scope, directory_name
 if TYPE_CHECKING:
     import psycopg
 
+    from reasoningbank.storage.bank_search import Indexes, SearchState
     from reasoningbank.storage.graph_search import FoundInGraph
-    from reasoningbank.storage.search import Indexes, SearchState
 
 # --- One bank --------------------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class PostgresDatabase:
         """Return what searches hold in memory, the same for all of them; the first of them makes it."""
         self._check_open()
         if self._indexes is None:
-            from reasoningbank.storage.search import Indexes
+            from reasoningbank.storage.bank_search import Indexes
 
             with self._lock:
                 if self._indexes is None:

@@ -36,8 +36,8 @@ from reasoningbank.types.records import SimilarTraces, StoreReport
 from reasoningbank.types.scope import LEVELS, Scope
 
 if TYPE_CHECKING:
+    from reasoningbank.storage.bank_search import Indexes, SearchState
     from reasoningbank.storage.graph_search import FoundInGraph
-    from reasoningbank.storage.search import Indexes, SearchState
 
 LOG_LIMIT = 16 * 2**20
 """Bytes of write-ahead log from which on it is emptied after a write."""
@@ -294,7 +294,7 @@ class _Generation:
         """Return what searches hold in memory, the same for all of them; the first of them makes it."""
         if self._indexes is None:
             # Arrays need numpy, whose import takes longer than all that a bank does when nothing is searched.
-            from reasoningbank.storage.search import Indexes
+            from reasoningbank.storage.bank_search import Indexes
 
             with self._lock:
                 if self._indexes is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reasoningbank.safety.arguments import place_name
+from reasoningbank.safety.checks import place_name
 from reasoningbank.safety.quotation import is_own_tool, memories_in, own_command, shows_memories, without_blocks
 from reasoningbank.safety.secrets import is_safe, redact
 from reasoningbank.safety.unicode import normalise

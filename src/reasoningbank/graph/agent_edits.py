@@ -15,9 +15,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reasoningbank.errors import NodeNotFound
+from reasoningbank.graph.import_records import RecordReader
 from reasoningbank.graph.importer import edge_record, node_record
 from reasoningbank.graph.nodes import words
-from reasoningbank.graph.records import RecordReader
 from reasoningbank.jobs.worker import LOOK_EVERY
 from reasoningbank.memories.admission import admit_edges, admit_nodes, check_items, keep_record
 from reasoningbank.safety.injection import verdict

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable, TranscriptNotOpened, UnreadableTranscript
-from reasoningbank.safety.files import open_regular
+from reasoningbank.safety.file_access import open_regular
 from reasoningbank.sessions.readers import (
     claude_code,
     codex,

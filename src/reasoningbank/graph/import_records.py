@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reasoningbank.errors import InvalidEdge, InvalidInput, InvalidNode
-from reasoningbank.safety.arguments import brought_entries
+from reasoningbank.safety.checks import brought_entries
 from reasoningbank.types.graph import LABEL_FIELDS, LABELS, LIST_FIELDS, Edge, FieldValue, Label, Node
 from reasoningbank.types.moment import as_moment
 

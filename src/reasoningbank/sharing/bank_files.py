@@ -39,10 +39,10 @@ from reasoningbank.memories.admission import (
 )
 from reasoningbank.memories.evidence import counts_once
 from reasoningbank.memories.transfer import most_positive, note_import
-from reasoningbank.safety.arguments import brought_line
-from reasoningbank.safety.files import read_text, refuse_special, write_whole
+from reasoningbank.safety.checks import brought_line
+from reasoningbank.safety.file_access import read_text, refuse_special, write_whole
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
-from reasoningbank.safety.text import reveal, safe_line
+from reasoningbank.safety.stored_text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief

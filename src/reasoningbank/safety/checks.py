@@ -52,7 +52,7 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
     Raises:
         InvalidInput: When it is too long, or looks like a prompt injection.
     """
-    from reasoningbank.safety.text import safe_line
+    from reasoningbank.safety.stored_text import safe_line
 
     if len(name) > most:
         raise InvalidInput(f"the name of a {what} has at most {most} characters, not {len(name)}")
@@ -99,7 +99,7 @@ def given_reason(reason: str, what: str, most: int) -> str:
     Raises:
         InvalidInput: When it is too long, or looks like a prompt injection.
     """
-    from reasoningbank.safety.text import safe_line
+    from reasoningbank.safety.stored_text import safe_line
 
     if len(reason) > most:
         raise InvalidInput(f"{what} has at most {most} characters, not {len(reason)}")
@@ -177,7 +177,7 @@ def checked_offset(offset: int) -> int:
 
 def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return tags to search for, cleaned as stored tags are."""
-    from reasoningbank.safety.text import clean_line
+    from reasoningbank.safety.stored_text import clean_line
 
     return tuple(tag for tag in (clean_line(tag) for tag in tags) if tag)
 
