@@ -349,7 +349,7 @@ def test_an_edit_that_is_refused_leaves_the_good_memory(attack: str, tmp_path: P
             run(tool, "insert", path=path, insert_line=3, insert_text=attack),
         ):
             assert said.startswith(f"refused: memory {before.id} stays as it was"), said
-            assert "Write down what was seen" in said
+            assert "Write what was observed" in said
         assert bank.get(before.id) == before
         assert before.state == "active"
         assert [hit.id for hit in bank.search("clear the cache, then retry").delivered] == [before.id]
@@ -486,7 +486,7 @@ def test_what_has_no_quarantine_is_refused_by_name_and_with_what_to_do(tmp_path:
             InvalidNode, match="node 'a' looks like a prompt injection: its text tries to override"
         ) as node:
             bank.graph.update("a", text=ATTACKS[0])
-        assert "Write down what was seen" in node.value.hint
+        assert "Write what was observed" in node.value.hint
         with pytest.raises(InvalidEdge, match="edge 'x' looks like a prompt injection"):
             bank.edges.add("b", "a", ATTACKS[1], weight=0.7, edge_id="x")
         with pytest.raises(InvalidInput, match="document 'users/ada/note' looks like a prompt injection"):
