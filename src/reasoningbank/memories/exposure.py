@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -61,7 +61,14 @@ def met(exposure: Exposure, memory_ids: Iterable[str], how: How, *, tokens: int 
     return replace(exposure, shown=tuple(shown.values()), tokens=exposure.tokens + tokens)
 
 
-def note_injection(transaction: Transaction, exposure: Exposure, memory_ids: Iterable[str], *, tokens: int) -> None:
+def note_injection(
+    transaction: Transaction,
+    exposure: Exposure,
+    memory_ids: Iterable[str],
+    *,
+    tokens: int,
+    among: Collection[str] | None = None,
+) -> None:
     """Keep that these memories were injected, or withheld when the session is held out.
 
     Args:
@@ -69,16 +76,27 @@ def note_injection(transaction: Transaction, exposure: Exposure, memory_ids: Ite
         exposure: The session's, drawn (``drawn``).
         memory_ids: The memories.
         tokens: What the session reads of them.
+        among: The memories that the exposure is about, these among them; None when it is whole.
     """
     how: How = "withheld" if exposure.held_out else "injected"
-    transaction.deliveries.expose(met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens))
+    exposed = met(exposure, memory_ids, how, tokens=0 if exposure.held_out else tokens)
+    transaction.deliveries.expose(exposed, among=among)
 
 
-def note_search(transaction: Transaction, known: Exposure, memory_ids: Iterable[str]) -> None:
-    """Keep that the session was shown these memories because it asked."""
+def note_search(
+    transaction: Transaction, known: Exposure, memory_ids: Iterable[str], *, among: Collection[str] | None = None
+) -> None:
+    """Keep that the session was shown these memories because it asked.
+
+    Args:
+        transaction: Where it is written.
+        known: The session's exposure.
+        memory_ids: The memories.
+        among: The memories that the exposure is about, these among them; None when it is whole.
+    """
     changed = met(known, memory_ids, "asked")
     if changed != known:
-        transaction.deliveries.expose(changed)
+        transaction.deliveries.expose(changed, among=among)
 
 
 def note_read(transaction: Transaction, session: str, memory_ids: Iterable[str], *, at: datetime) -> None:

@@ -243,7 +243,7 @@ class Briefings:
         try:
             with store.transaction() as transaction:
                 known = transaction.deliveries.exposure(brief.session)
-                self._note_injection(transaction, known, brief=brief, at=at)
+                self._note_injection(transaction, known, None, brief=brief, at=at)
         except (StoreFull, StoreUnavailable, StoreBusy) as error:
             return replace(empty, warnings=(f"What was withheld was not noted: {error}. {error.hint}",))
         return empty
@@ -253,9 +253,17 @@ class Briefings:
 
         return drawn(known, self._context.scope, brief.session, share=self._context.settings.holdout, at=at)
 
-    def _note_injection(self, transaction: Transaction, known: Exposure | None, *, brief: Brief, at: datetime) -> None:
+    def _note_injection(
+        self,
+        transaction: Transaction,
+        known: Exposure | None,
+        among: Collection[str] | None,
+        *,
+        brief: Brief,
+        at: datetime,
+    ) -> None:
         from reasoningbank.memories.exposure import note_injection
 
         own = self._context.scope.level
         shown = [item.hit.id for item in brief.items if not self._context.wider or item.scope == own]
-        note_injection(transaction, self._drawn(known, brief, at), shown, tokens=brief.tokens)
+        note_injection(transaction, self._drawn(known, brief, at), shown, tokens=brief.tokens, among=among)

@@ -242,7 +242,7 @@ class Search:
         *,
         also: Sequence[str] = (),
         usage: bool = True,
-        note: Callable[[Transaction, Exposure | None], None] | None = None,
+        note: Callable[[Transaction, Exposure | None, Collection[str]], None] | None = None,
     ) -> Recall:
         """Keep what was delivered; a full or read-only disk does not take the answer away, but is said in it.
 
@@ -252,7 +252,8 @@ class Search:
             traced: How an experience search was run, with its query's vector.
             also: Ids of strategies that were shown with it.
             usage: Whether the delivery is counted: what nobody has searched for is shown without being used.
-            note: Keeps how the session, whose exposure it is given, met the memories; None for a search of its own.
+            note: Keeps how the session met the memories, given its exposure among these ids; None for a search of its
+                own.
         """
         from reasoningbank.memories.evidence import count_delivery
         from reasoningbank.memories.exposure import note_search
@@ -269,16 +270,16 @@ class Search:
             known: Exposure | None = None
             memories: Mapping[str, Memory] = {}
             if used or note is not None:
-                known, memories = deliveries.exposure_and_memories(place, used)
+                known, memories = deliveries.exposure_among(place, used)
             if usage:
                 count_delivery(transaction, memories.values(), at=answer.at)
             deliveries.log_recall(replace(own, session=place))
             if traced is not None:
                 transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
             if note is not None:
-                note(transaction, known)
+                note(transaction, known, used)
             elif used:
-                note_search(transaction, known or Exposure(session=place, at=answer.at), used)
+                note_search(transaction, known or Exposure(session=place, at=answer.at), used, among=used)
 
         try:
             store.write_together(write)

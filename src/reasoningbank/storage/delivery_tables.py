@@ -97,12 +97,15 @@ _WIDTH = _EXPOSURE.count(",") + 1
 
 _MET = f"SELECT {_EXPOSURE} {_EXPOSED} ORDER BY i.position"
 
+_AMONG = "IN (SELECT key FROM memories WHERE id IN (SELECT value FROM texts_in(?)))"
+_MET_AMONG = _EXPOSED.replace("i.exposure = e.number", f"i.exposure = e.number AND i.key {_AMONG}")
+_LAST_POSITION = "(SELECT coalesce(max(o.position), -1) FROM exposure_items AS o WHERE o.exposure = e.number)"
 _MET_AND_MEMORIES = (
-    f"SELECT {_EXPOSURE}, {', '.join(['NULL'] * MEMORY_WIDTH)} {_EXPOSED} "  # noqa: S608 - constant columns
-    f"UNION ALL SELECT {', '.join(['NULL'] * _WIDTH)}, {MEMORY_COLUMNS} FROM memories "
+    f"SELECT {_EXPOSURE}, {_LAST_POSITION}, {', '.join(['NULL'] * MEMORY_WIDTH)} {_MET_AMONG} "  # noqa: S608 - constant
+    f"UNION ALL SELECT {', '.join(['NULL'] * (_WIDTH + 1))}, {MEMORY_COLUMNS} FROM memories "
     "WHERE id IN (SELECT value FROM texts_in(?))"
 )
-"""The rows of a session's exposure, then those of memories."""
+"""The rows of a session's exposure that are about memories, then those of the memories."""
 _LAST, _POSITION, _MEMORY, _LAST_TRACE = 0, 7, 11, 12
 
 _MET_AND_SHOWN = f"""
@@ -140,15 +143,19 @@ class _Place(NamedTuple):
     Attributes:
         number: Its number: that of the next new one when there is none.
         head: The checksum of its head; None when there is none.
-        items: What it met: the checksum of each item by the memory's key.
+        items: What it met: the place in order and the checksum of each item by the memory's key.
+        last: The last place of what it met; -1 when it met nothing.
         undone: How many writes the transaction had taken back by then.
+        among: The memories that were asked for; None when all that it met is known.
     """
 
     session: str
     number: int
     head: Value
-    items: Mapping[Value, Value]
+    items: Mapping[Value, tuple[Value, Value]]
+    last: int
     undone: int
+    among: frozenset[str] | None
 
 
 class DeliveryTables:
@@ -201,14 +208,18 @@ class DeliveryTables:
         """
         return self._exposed(session, self._source.run(_MET, (session,)))
 
-    def exposure_and_memories(
-        self, session: str, memory_ids: Collection[str]
-    ) -> tuple[Exposure | None, Mapping[str, Memory]]:
-        """Return the exposure of a session, and those of these memories that exist, in one look."""
-        rows = self._source.run(_MET_AND_MEMORIES, (session, json.dumps(list(memory_ids))))
-        met = sorted((row[:_WIDTH] for row in rows if row[_LAST] is not None), key=lambda row: row[_POSITION] or 0)
-        memories = memories_of(self._source.project, [row[_WIDTH:] for row in rows if row[_LAST] is None], self._unit)
-        return self._exposed(session, met), memories
+    def exposure_among(self, session: str, memory_ids: Collection[str]) -> tuple[Exposure | None, Mapping[str, Memory]]:
+        """Return the exposure of a session as far as it is about these memories, and those that exist, in one look.
+
+        So a delivery in a long session costs no more than one in a new session.
+        """
+        named = json.dumps(list(memory_ids))
+        rows = self._source.run(_MET_AND_MEMORIES, (session, named, named))
+        met = sorted((row for row in rows if row[_LAST] is not None), key=lambda row: row[_POSITION] or 0)
+        found = [row[_WIDTH + 1 :] for row in rows if row[_LAST] is None]
+        memories = memories_of(self._source.project, found, self._unit)
+        last = cast(int, met[0][_WIDTH])
+        return self._exposed(session, [row[:_WIDTH] for row in met], last, frozenset(memory_ids)), memories
 
     def exposure_and_shown(self, session: str) -> tuple[Exposure | None, Mapping[str, float]]:
         """Return the exposure of a session, and the ids of what it was shown, in that order, in one look.
@@ -228,14 +239,24 @@ class DeliveryTables:
         met = sorted((row[:_WIDTH] for row in rows[0]), key=lambda row: row[_POSITION] or 0)
         return self._exposed(session, met), found
 
-    def _exposed(self, session: str, rows: Sequence[Row]) -> Exposure | None:
-        """Return the exposure of rows that ascend by position, and keep where it is written."""
+    def _exposed(
+        self, session: str, rows: Sequence[Row], last: int | None = None, among: frozenset[str] | None = None
+    ) -> Exposure | None:
+        """Return the exposure of rows that ascend by position, and keep where it is written.
+
+        Args:
+            session: The session.
+            rows: Of its exposure.
+            last: The last position; None where the rows are all.
+            among: The memories that the rows are about; None for all.
+        """
         number, items = rows[0][1], [row[5:] for row in rows if row[5] is not None]
         if number is None:
             number = cast(int, rows[0][0]) + 1
-        self._place = _Place(
-            session, cast(int, number), rows[0][4], {row[1]: row[5] for row in items}, self._unit.undone
-        )
+        if last is None:
+            last = cast(int, items[-1][2]) if items else -1
+        known = {row[1]: (row[2], row[5]) for row in items}
+        self._place = _Place(session, cast(int, number), rows[0][4], known, last, self._unit.undone, among)
         self._unit.learn_number("traces", cast(int, rows[0][_LAST_TRACE]))
         self._unit.learn(cast("Iterable[tuple[str, int]]", map(_NAME_AND_KEY, items)))
         return None if rows[0][1] is None else _exposure(rows[0][1:5], items)
@@ -248,14 +269,15 @@ class DeliveryTables:
         heads = self._source.run(f"{_HEADS} ORDER BY number")
         return [_exposure(row, met.get(row[0], ())) for row in heads]
 
-    def expose(self, exposure: Exposure) -> None:
-        """Replace what is known of the exposure's session; memories that do not exist are left out."""
+    def expose(self, exposure: Exposure, *, among: Collection[str] | None = None) -> None:
+        """Replace what is known of the exposure's session; memories that do not exist are left out.
+
+        Args:
+            exposure: What is known from now on.
+            among: The memories that it is about; what the session met besides stays as it is. None for all.
+        """
         kept, text = owned_exposure(exposure)
-        if self._place is None or (self._place.session, self._place.undone) != (kept.session, self._unit.undone):
-            self.exposure(kept.session)
-        assert self._place is not None
-        _, number, known, met, _ = self._place
-        self._place = None
+        number, known, met, last = self._place_of(kept.session, among)
         with self._unit.whole():
             head: Row = (number, kept.session, text)
             if known != checksum(head):
@@ -265,16 +287,36 @@ class DeliveryTables:
                 )
             keys = self._unit.keys([one.memory_id for one in kept.shown])
             items: dict[Value, Row] = {}
-            for position, one in enumerate(kept.shown):
+            after = -1
+            for one in kept.shown:
                 if one.memory_id in keys:
+                    key = keys[one.memory_id]
                     said = None if one.succeeded is None else int(one.succeeded)
-                    item: Row = (number, keys[one.memory_id], position, one.how, said)
-                    items[keys[one.memory_id]] = (*item, checksum(item))
+                    place = cast(int, met[key][0]) if key in met else last + 1
+                    after = place if place > after else max(after, last) + 1
+                    last = max(last, after)
+                    item: Row = (number, key, after, one.how, said)
+                    items[key] = (*item, checksum(item))
             if gone := [(number, key) for key in met if key not in items]:
                 self._source.run_each("DELETE FROM exposure_items WHERE exposure = ? AND key = ?", gone)
-            if changed := [row for key, row in items.items() if met.get(key) != row[5]]:
+            if changed := [row for key, row in items.items() if key not in met or met[key][1] != row[5]]:
                 self._source.run_each(_PUT_ITEM, changed)
             self._unit.note_change()
+
+    def _place_of(
+        self, session: str, among: Collection[str] | None
+    ) -> tuple[int, Value, Mapping[Value, tuple[Value, Value]], int]:
+        """Return where a session's exposure is kept, read anew unless the last look in this transaction was for it."""
+        wanted, place = None if among is None else frozenset(among), self._place
+        if place is None or (place.session, place.undone, place.among) != (session, self._unit.undone, wanted):
+            if among is None:
+                self.exposure(session)
+            else:
+                self.exposure_among(session, among)
+            place = self._place
+        assert place is not None
+        self._place = None
+        return place.number, place.head, place.items, place.last
 
 
 def _recall(row: Row, items: Sequence[Row]) -> RecallLog:
@@ -316,7 +358,7 @@ def _exposure(head: Row, items: Sequence[Row]) -> Exposure:
 
 @lru_cache(maxsize=_MET_AGAIN)
 def _shown(row: Row) -> Shown:
-    """Return what a session met by its row. Each search of a session reads all that it met before."""
+    """Return what a session met by its row; briefings read again what their session met before."""
     _, _, _, how, said = proven("what a session met", row[:5], row[5])
     known = next((one for one in HOWS if one == how), None)
     if known is None:

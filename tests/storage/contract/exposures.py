@@ -42,6 +42,32 @@ class ExposureConformance(Conformance):
             assert store.check().problems == ()
 
     @promise("uplift:exposures")
+    def test_what_is_said_of_some_memories_leaves_the_others_as_they_were(self) -> None:
+        """In the order of meeting, whether or not they are read before they are written."""
+        with self.fresh() as store:
+            fill(store, [lesson(f"m{number}") for number in range(1, 6)])
+            with store.transaction() as transaction:
+                transaction.deliveries.expose(exposure("s-1"))
+            before = store.deliveries.exposure("s-1")
+            assert before is not None
+            named = ("m2", "m4", "missing")
+            with store.transaction() as transaction:
+                known, memories = transaction.deliveries.exposure_among("s-1", named)
+                assert known == replace(before, shown=tuple(one for one in before.shown if one.memory_id == "m2"))
+                assert set(memories) == {"m2", "m4"}
+                fourth = Shown(memory_id="m4", how="asked")
+                transaction.deliveries.expose(replace(known, shown=(*known.shown, fourth), tokens=9), among=named)
+            with store.transaction() as transaction:
+                fifth = Shown(memory_id="m5", how="injected")
+                transaction.deliveries.expose(replace(before, shown=(fifth,), tokens=9), among=("m5",))
+            assert store.deliveries.exposure("s-1") == replace(before, shown=(*before.shown, fourth, fifth), tokens=9)
+            with store.transaction() as transaction:
+                assert transaction.deliveries.exposure_among("new", ("m1",))[0] is None
+                transaction.deliveries.expose(exposure("new", shown=(fifth,)), among=("m5",))
+            assert store.deliveries.exposure("new") == exposure("new", shown=(fifth,))
+            assert store.check().problems == ()
+
+    @promise("uplift:exposures")
     def test_erased_memories_are_gone_from_exposures(self) -> None:
         """And those that never were are left out; the session stays."""
         with self.fresh() as store:
