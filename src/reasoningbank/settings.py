@@ -235,14 +235,19 @@ def own_run(environment: Mapping[str, str] | None = None) -> bool:
 
 
 AGENT_MARKS = (
+    "AI_AGENT",
+    "AUGMENT_AGENT",
     "CLAUDECODE",
+    "CLINE_ACTIVE",
     "CODEX_SANDBOX",
     "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
     "CURSOR_AGENT",
     "GEMINI_CLI",
+    "GOOSE_TERMINAL",
     "OPENCODE",
 )
-"""Variables that a client sets for the commands that its agent runs."""
+"""Variables that a client sets for the commands that its agent runs; ``AI_AGENT`` is what several agreed on."""
 
 
 def run_by_agent(environment: Mapping[str, str] | None = None) -> bool:

@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from mcp_processes import RawServer, StartServer, clean_environment
+import pytest
+
+from mcp_processes import RawServer, StartServer, clean_environment, shared_in
 from promises import promise
 from reasoningbank.integrations.client_sessions import principal_of
+from shared_servers import run_directory
 
 SCOPE = ("--tenant", "acme", "--project", "shop", "--json")
 QUESTION = "the network call fails now and then"
@@ -77,6 +81,51 @@ def test_a_command_of_an_agent_is_no_person(tmp_path: Path) -> None:
         said = json.loads(ran(home, "feedback", own["id"], "unhelpful", agent=True).stdout)
     assert said["new_confidence"] >= 0.7
     assert json.loads(ran(home, "feedback", own["id"], "unhelpful").stdout)["new_confidence"] < 0.7
+
+
+CLIENT = """
+import json, subprocess, sys
+from mcp_processes import RawServer
+rbank = [sys.executable, "-m", "reasoningbank.cli"]
+scope = ["--tenant", "acme", "--project", "shop"]
+pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+server = RawServer(subprocess.Popen([*rbank, "serve", *scope], **pipes))
+server.hello()
+asked = {"name": "memory_search", "arguments": {"query": "a question"}}
+server.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}, 120)
+for words in json.loads(sys.argv[1]):
+    shell = ["sh", "-c", '"$@"; exit $?', "sh", *rbank, *words, *scope, "--json"]
+    done = subprocess.run(shell, capture_output=True, text=True)
+    print(json.dumps([done.returncode, done.stdout + done.stderr]))
+server.end()
+"""
+"""A client that no list names: it holds a connection, and its agent runs commands in a shell."""
+
+
+@promise(
+    "trust:unknown-client",
+    "A command is an agent's when a program among its ancestors holds a connection to a server of the data directory, "
+    "whatever that program is called. A person's commands beside it stay a person's.",
+    source="issue Trust; DESIGN D16",
+)
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own server", "shared server"])
+def test_a_command_of_a_client_that_nobody_knows_is_no_person(tmp_path: Path, is_shared: bool) -> None:
+    home = tmp_path / "home"
+    own = json.loads(ran(home, "record", *LESSON, "--outcome", "success").stdout)
+    lie = ("record", "--title", "T", "--content", "Rows are counted from two.", "--outcome", "success")
+    commands = [lie, ("release", "--memory", own["id"]), ("delete", own["id"], "--yes"), (*lie, "--vouched")]
+    with run_directory() as folder, shared_in(folder) if is_shared else nullcontext():
+        environment = clean_environment(home)
+        environment["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[1]}"
+        done = subprocess.run(
+            [sys.executable, "-c", CLIENT, json.dumps(commands)],
+            env=environment, capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+        recorded, *refused = [json.loads(line) for line in done.stdout.splitlines()]
+        assert json.loads(recorded[1])["standing"] == "claim"
+        assert [code for code, _ in refused] == [4, 4, 4]
+        person = ran(home, *lie[:3], "--content", "Rows are counted from one.", *lie[5:])
+        assert json.loads(person.stdout)["standing"] == "vouched"
 
 
 @promise("trust:principal")

@@ -5,6 +5,9 @@ name under that process in a directory of the data directory that only its user 
 process finds it there. So what hooks show, what the agent searches itself and what its transcript says count for one
 session. Nobody can name another process than the one that it runs under.
 
+A server on stdio notes the client that holds its connection in the same way. A command that has such a client among its
+ancestors is an agent's, whatever the client is called.
+
 Where the system does not tell whose child a process is (no ``/proc``), the direct parent has to do.
 """
 
@@ -31,6 +34,8 @@ from reasoningbank.system import is_running, open_private
 
 FOLDER = ("run", "clients")
 """Where the names are, below the data directory."""
+CONNECTED = ("run", "connected")
+"""Where it is noted which clients have held a connection."""
 MOST_OF_A_NAME = 500
 """Characters of a client's name for a session."""
 _WRAPPERS = frozenset(
@@ -39,7 +44,23 @@ _WRAPPERS = frozenset(
 """What stands between a client and what it starts: shells and launchers."""
 _FARTHEST = 12
 _INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
-_AGENTS = frozenset({"claude", "codex", "copilot", "cursor-agent", "gemini", "opencode"})
+_AGENTS = frozenset(
+    {
+        "aider",
+        "amp",
+        "auggie",
+        "claude",
+        "codex",
+        "copilot",
+        "crush",
+        "cursor-agent",
+        "droid",
+        "gemini",
+        "goose",
+        "opencode",
+        "qwen",
+    }
+)
 """The programs of clients that let an agent run commands; editors, in which people type as well, are none of them."""
 
 
@@ -89,10 +110,58 @@ def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> st
 
 
 def is_agents() -> bool:
-    """Return whether this process was started by an agent: its client says so, or is one of its ancestors."""
-    from reasoningbank.settings import run_by_agent  # a hook notes its client without the settings
+    """Return whether this process was started by an agent: its client says so, or is one of its ancestors.
 
-    return run_by_agent() or any(_is_agent(process, status.name) for process, status in ancestors(os.getppid()))
+    A client is known by its program, or because it has held a connection to a server of this data directory.
+    """
+    from reasoningbank.settings import data_directory, run_by_agent  # a hook notes its client without the settings
+
+    if run_by_agent():
+        return True
+    folder = data_directory().joinpath(*CONNECTED)
+    noted = {path.name for path in folder.iterdir()} if is_private(folder) else set()
+    return any(
+        _file(process) in noted or _is_agent(process, status.name) for process, status in ancestors(os.getppid())
+    )
+
+
+class Connection:
+    """Notes that the client which started a server holds a connection to it, as soon as there is a data directory.
+
+    Nothing is noted of a server that a person has started in a terminal: what is above that terminal is no client.
+
+    Args:
+        home: The data directory.
+        pid: The process that started the server.
+    """
+
+    def __init__(self, home: Path, pid: int) -> None:
+        self._home = home
+        self._client = _holder(pid)
+
+    def note(self) -> None:
+        """Note it, unless that is done; what is left of clients that ended is removed."""
+        if self._client is None or not self._home.is_dir():
+            return
+        folder = self._home.joinpath(*CONNECTED)
+        with suppress(OSError):
+            private_folder(folder.parent)
+            private_folder(folder)
+            for other in folder.iterdir():
+                if not _lives(other.name):
+                    other.unlink(missing_ok=True)
+            os.close(open_private(folder / _file(self._client), os.O_WRONLY | os.O_CREAT))
+            self._client = None
+
+
+def _holder(pid: int) -> Process | None:
+    """Return the nearest of these ancestors that is no shell and no launcher; None where a person's shell is nearer."""
+    for process, status in ancestors(pid)[:_FARTHEST]:
+        if status.name not in _WRAPPERS:
+            return process
+        if status.terminal:
+            return None
+    return None
 
 
 def _is_agent(process: Process, name: str) -> bool:

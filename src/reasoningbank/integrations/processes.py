@@ -31,11 +31,15 @@ class Process(NamedTuple):
 
 
 class ProcessStatus(NamedTuple):
-    """Hold what the system says of a process: its name, its parent, and when it began."""
+    """Hold what the system says of a process: its name, its parent, when it began, and whether a terminal is its own.
+
+    A terminal is its own when it leads the session of one, as the shell in which a person types does.
+    """
 
     name: str
     parent: int
     started: str
+    terminal: bool = False
 
 
 def status_of(pid: int) -> ProcessStatus | None:
@@ -45,7 +49,8 @@ def status_of(pid: int) -> ProcessStatus | None:
         head, _, tail = raw.rpartition(b")")
         fields = tail.split()
         name = head.partition(b"(")[2].decode("utf-8", "replace")
-        return ProcessStatus(name, int(fields[1]), fields[19].decode("ascii"))
+        leads = int(fields[3]) == pid and int(fields[4]) != 0
+        return ProcessStatus(name, int(fields[1]), fields[19].decode("ascii"), leads)
     except (OSError, IndexError, ValueError):
         return None
 

@@ -27,7 +27,7 @@ from anyio import CapacityLimiter, to_thread
 
 from reasoningbank.embedding import configured_embedder
 from reasoningbank.errors import BankError
-from reasoningbank.integrations.client_sessions import client_process, principal_of, session_of
+from reasoningbank.integrations.client_sessions import Connection, client_process, principal_of, session_of
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.integrations.processes import ancestors
 from reasoningbank.integrations.shared_server import (
@@ -214,10 +214,14 @@ class SharedServer:
     ) -> None:
         """Speak the protocol on a connection until it ends."""
         client = client_process(greeting.parent.pid)
-        speaker = principal_of(self._settings.home, _starter(connection, greeting))
+        starter = _starter(connection, greeting)
+        held = Connection(self._settings.home, starter)
+        held.note()
+        speaker = principal_of(self._settings.home, starter)
         caller = replace(_caller(greeting), principal=speaker)
 
         def who(_: RequestContext) -> Caller:
+            held.note()
             return replace(caller, session=session_of(self._settings.home, client) or caller.session)
 
         warm_up = WarmUp(tools)

@@ -29,7 +29,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types.jsonrpc import JSONRPCMessage, jsonrpc_message_adapter
 
-from reasoningbank.integrations.client_sessions import client_process, principal_of, session_of
+from reasoningbank.integrations.client_sessions import Connection, client_process, principal_of, session_of
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
@@ -300,9 +300,11 @@ def run(
     tools.look_after(caller.tenant)
     warm_up = WarmUp(tools)
 
-    client = client_process(parent)
+    client, held = client_process(parent), Connection(settings.home, parent)
+    held.note()
 
     def who(_: RequestContext) -> Caller:
+        held.note()
         return replace(caller, session=session_of(settings.home, client) or caller.session)
 
     server = build_server(tools, who, on_arrival=warm_up.start)
