@@ -733,7 +733,7 @@ class Bank:
         """
         from reasoningbank.memories.admission import clean, edit, prepare_edit
         from reasoningbank.memories.links import checked_nodes, relink
-        from reasoningbank.memories.rewrites import put_apart
+        from reasoningbank.memories.rewrites import put_apart, unspaced
 
         nodes = None if link_nodes is None else checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place), self._context.gated():
@@ -756,6 +756,8 @@ class Bank:
                         state=old.state if state is None else state,
                     )
                 )
+                if reader == "agent":
+                    new = unspaced(old, new)
                 if new == old and nodes is None:
                     return old
                 at = self._context.clock.now()

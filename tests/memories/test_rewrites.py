@@ -102,3 +102,21 @@ def test_a_shared_file_gives_no_earned_text_another_one(open_local_bank: OpenBan
     stranger.sharing.export(tmp_path / "changed")
     assert bank.sharing.import_(tmp_path / "changed", other_project=True).conflicts == (memory.id,)
     assert bank.get(memory.id).content == CONTENT
+
+
+@promise(
+    "trust:spaces",
+    "An agent that only sets the words of a vouched memory apart in another way changes nothing.",
+    source="issue Trust",
+)
+@pytest.mark.parametrize(
+    "respaced",
+    [
+        "Wait with exponential  back-off,\nthen retry the call. ",
+        "Wait with exponential back - off, then retry the call .",
+    ],
+)
+def test_other_spaces_make_no_second_memory(bank: Bank, respaced: str) -> None:
+    memory = bank.record(title=TITLE, content=CONTENT, outcome="success")
+    assert bank.update(memory.id, content=respaced, reader="agent") == memory
+    assert bank.memories.list() == (memory,)

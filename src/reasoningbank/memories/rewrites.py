@@ -49,6 +49,20 @@ def apart(
     return [_apart(old, ready, embedder, origin, said) for old, ready in changes]
 
 
+def unspaced(old: Memory, new: Memory) -> Memory:
+    """Return what an agent makes of a memory, with the old words where it has only set them apart in another way.
+
+    Only what stands higher than a claim keeps them: no second memory is made that says the same.
+    """
+    if old.standing == "claim" or _letters(old) != _letters(new):
+        return new
+    return replace(new, title=old.title, description=old.description, content=old.content, tokens=old.tokens)
+
+
+def _letters(memory: Memory) -> list[str]:
+    return ["".join(text.split()) for text in (memory.title, memory.description, memory.content)]
+
+
 def put_apart(transaction: Transaction, old: Memory, ready: Ready, *, at: datetime, by: str) -> Memory:
     """Store the memory that an agent's change has become, and archive the earlier text when it was a claim.
 

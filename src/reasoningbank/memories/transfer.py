@@ -304,7 +304,8 @@ def as_claim(record: Record, digest: str) -> Record:
     """Return what a file says of a memory as far as a file that nobody stands by is believed.
 
     Its confidence is at most that of what is distilled, however much evidence the file holds: what speaks for the
-    memory weighs less by one factor. What the file says that people said is ``imported``.
+    memory weighs less by one factor. What the file says that people said is ``imported``, and how often it was used
+    elsewhere is nobody's knowledge here.
 
     Args:
         record: As the file has it.
@@ -331,6 +332,8 @@ def as_claim(record: Record, digest: str) -> Record:
     claimed = replace(
         memory,
         state="candidate" if memory.state == "active" else memory.state,
+        usage_count=0,
+        last_used=None,
         provenance={**memory.provenance, DIGEST: digest},
     )
     return _with_evidence(replace(record, memory=claimed, signals=signals, aggregate=counts))

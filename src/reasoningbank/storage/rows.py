@@ -110,13 +110,30 @@ def _fitting(kind: object, form: type[_Form], read: Callable[[_Form], object]) -
     return checked
 
 
+_NAMES: Mapping[object, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+    tuple: "a list",
+    type(None): "null",
+    datetime: "a time",
+}
+"""What a reader calls the types of JSON."""
+
+
 def _plain(kind: object, value: JsonValue) -> object:
     """Return a value that is of its type as it is."""
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is kind or (get_origin(kind) is Literal and value in get_args(kind)):
         return value
-    raise InvalidInput(f"{type(value).__name__} is not {getattr(kind, '__name__', kind)}")
+    found = repr(value)[:80] if isinstance(value, (str, int, float)) else _NAMES.get(type(value), "something else")
+    if get_origin(kind) is Literal:
+        raise InvalidInput(f"{found} is not one of {', '.join(map(str, get_args(kind)))}")
+    raise InvalidInput(f"{found} is not {_NAMES.get(kind, 'an object')}")
 
 
 Value = str | int | float | bytes | None

@@ -490,7 +490,8 @@ def _engine_failure(path: Path, error: apsw.Error, connection: apsw.Connection |
     if isinstance(error, apsw.IOError):
         return StoreUnavailable(f"the disk failed on {path}: {error}", hint="Look for defects of the disk.")
     if isinstance(error, apsw.ConstraintError) and "UNIQUE" in str(error):
-        return InvalidInput(f"it is stored already: {error}")
+        place = str(error).rpartition(": ")[2]
+        return InvalidInput(f"it is stored already: two rows cannot have the same {place}")
     if isinstance(error, _UNFIT):
         return InvalidInput(f"a value does not fit the store: {error}")
     if isinstance(error, apsw.ConnectionClosedError):
