@@ -39,6 +39,7 @@ _WAITS = re.compile(
     r"|\bflaky\s*=\s*[Tt]rue"
 )
 """What raises the patience of tests wherever it stands."""
+_AGAIN = re.compile(r"retr|rerun|flaky|attempts|until-pass", re.IGNORECASE)
 _WAITS_IN_TEST = re.compile(r"\btime_?out\w*['\"]?\s*[:=(]\s*[\d_]|^\s*\}\s*,\s*[\d_]+\s*\)", re.IGNORECASE)
 _LEAVES_OUT = re.compile(
     r"\b(?:\w*[pP]athIgnorePatterns|ignore(?:s|d|Patterns|Files|Paths|_paths|-paths|-patterns|-words)?|extend-ignore"
@@ -142,6 +143,13 @@ def lowers_bar(change: Change) -> bool:
     )
     lower = any(name in old and number < old[name] for name, number in new.items())
     return lower or bool(options - before) or _leaves_out_more(change)
+
+
+def tries_again(change: Change) -> bool:
+    """Return whether the settings of a check, or a test, let it try again what failed."""
+    put = [line for line in _added(change) if _AGAIN.search(line)]
+    limits = _CHECK_SETTINGS.search(change.file) is not None and any(map(_LIMIT.search, put))
+    return not change.whole and (limits or any(map(_WAITS.search, put)))
 
 
 def accepts_failures(line: str) -> bool:

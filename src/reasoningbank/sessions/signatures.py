@@ -35,8 +35,8 @@ _TYPE = (
 )
 _RAISED = re.compile(rf"^(?:E {{3,}})?(?P<type>{_TYPE})(?: \[[A-Z_]+\])?(?:: ?(?P<message>\S[^\n]*))?$", re.MULTILINE)
 _UNCAUGHT = re.compile(
-    rf"^(?:Uncaught |Exception in thread \"[^\"\n]{{1,80}}\" |Caused by: |\[?ERROR\]? +)?(?P<type>{_TYPE}): "
-    r"(?P<message>\S[^\n]*)$",
+    rf"^(?:Uncaught |[^\s|]{{1,80}} +\| |Exception in thread \"[^\"\n]{{1,80}}\" |Caused by: |\[?ERROR\]? +)?"
+    rf"(?P<type>{_TYPE}): (?P<message>\S[^\n]*)$",
     re.MULTILINE,
 )
 _PYTEST = re.compile(

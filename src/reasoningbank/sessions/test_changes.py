@@ -17,7 +17,7 @@ from reasoningbank.sessions.changes import Change, Doing, doings_of
 from reasoningbank.sessions.commands import command, only_reads, parts
 from reasoningbank.sessions.expectations import accepts_expectations
 from reasoningbank.sessions.facts import REFUSED, THROWN_AWAY, commit_facts, runs_of
-from reasoningbank.sessions.loosened_checks import lowers_bar
+from reasoningbank.sessions.loosened_checks import lowers_bar, tries_again
 from reasoningbank.sessions.places import elsewhere
 from reasoningbank.sessions.removed_code import does_nothing, leaves_out_commands
 from reasoningbank.sessions.strictness import patience
@@ -81,7 +81,7 @@ def unproven_by_tests(trajectory: Trajectory) -> str:
     doings = doings_of(trajectory.steps)
     return (
         _disguised(trajectory, runs, doings)
-        or _tried_again(trajectory, runs)
+        or _tried_again(trajectory, runs, doings)
         or _put_back(trajectory, runs, doings)
         or _accepted(trajectory, runs, doings)
         or _by_chance(trajectory, runs)
@@ -131,7 +131,7 @@ def _disguised(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequ
     return ""
 
 
-def _tried_again(trajectory: Trajectory, runs: Mapping[int, TestRun]) -> str:
+def _tried_again(trajectory: Trajectory, runs: Mapping[int, TestRun], doings: Sequence[Doing]) -> str:
     """Return that failed tests passed only when they could wait longer or try again, as a sentence."""
     if _ASKED_FOR_PATIENCE.search(_asked(trajectory)):
         return ""
@@ -140,6 +140,9 @@ def _tried_again(trajectory: Trajectory, runs: Mapping[int, TestRun]) -> str:
             return (
                 f"Tests that failed at step {start} passed at step {end} because they could wait longer or try again."
             )
+        for index in range(start + 1, end):
+            if any(map(tries_again, doings[index].changes)):
+                return f"Since step {index} tests that failed try again."
     return ""
 
 

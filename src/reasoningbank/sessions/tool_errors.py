@@ -137,6 +137,10 @@ _SQLITE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _REJECTED = re.compile(r"^ ! \[(?:remote )?rejected\] [^\n]* \((?P<message>[^)\n]+)\)$", re.MULTILINE)
+_AT_PLACE = re.compile(
+    r"^\S{1,200}\.\w{1,12} ?\(\d{1,7}(?:, ?\d{1,5})?\):? (?:fatal )?[Ee]rror: (?P<message>\S[^\n]*)$", re.MULTILINE
+)
+"""An error behind its file with the line in brackets, as Nim and others print it."""
 _PROGRAM = re.compile(
     r"^(?P<program>(?!collect2|ld\b|clang|gcc|g\+\+"
     r"|error)[a-z][\w.-]{0,30}): error(?: \([^)\n]{0,200}\))?: (?P<message>\S[^\n]*)$",
@@ -159,7 +163,8 @@ _TELLS = re.compile(
     r"|should (?:be|return|not)"
     r"|is(?:n't| not) (?:defined|declared|assignable|valid|known)|does not|doesn't|changed significantly"
     r"|not up to date|out of date|conflicts? with"
-    r"|but only \d|duplicate|too (?:low|small|old|few|many|large|long|short|high|new)|no space left"
+    r"|(?:is|are|was|were)(?:n't| not) \w+ed|but only \d|duplicate"
+    r"|too (?:low|small|old|few|many|large|long|short|high|new)|no space left"
     r"|quota exceeded|disk full|out of memory|already"
     r" (?:exists|defined|declared|in use)|contains? null|violates|denied|deprecated|mismatch|incompatible)\b",
     re.IGNORECASE,
@@ -175,17 +180,19 @@ _HEADS = re.compile(
     r"|(?:ERROR|FATAL) +\[[\w.]+\] +|\*\* \([\w.]+\) |\[?(?:error|fatal|err|failed)\]?\s*[:\-]\s+"
     r"|\[\w[\w.:-]{0,20}\]:?\s+|x\s+"
     r"|\S+:\d{1,7}:\d{1,7}:? - |\u2716\s+"
-    r"|\u00d7\s+|[a-z][\w.-]{1,20}: )+",
+    r"|[\u00d7\u2718\u2717]\s+|[a-z][\w.-]{1,20}: )+",
     re.IGNORECASE,
 )
 _HEADED = re.compile(
-    r"^(?:(?:FATAL )?ERROR[:!]|error(?= [A-Z][a-z])|fatal(?: error)?:|\[(?:ERROR|error|emerg|fatal)\]|[Ee]rror:)\s",
+    r"^(?:[\u2718\u2717\u00d7] )?"
+    r"(?:(?:FATAL )?ERROR[:!]|error(?= [A-Z][a-z])|fatal(?: error)?:|\[(?:ERROR|error|emerg|fatal)\]|[Ee]rror:)\s",
     re.ASCII,
 )
 """A line that a tool itself calls its error."""
 _MOST_LINES = 400
 _LONGEST = 300
 _LEAST_WORDS = 4
+_LEAST_HEADED = 2
 _BLOCK = 240
 _PLUMBING = re.compile(
     r"execution failed for task|there were failing tests|see the compiler error output|compilation failed",
@@ -245,7 +252,7 @@ def said_error(text: str, specific: Callable[[str], int]) -> ToolError | None:
         headed = _HEADED.match(raw.strip()) is not None
         if len(line) > _LONGEST or _NOISE.match(line) or not (headed or _TELLS.search(line)):
             continue
-        if specific(line) >= _LEAST_WORDS or (specific(line) and _names(line)):
+        if specific(line) >= (_LEAST_HEADED if headed else _LEAST_WORDS) or (specific(line) and _names(line)):
             return ToolError(type="error", message=_FROM_FILE.sub("", line), line=raw.strip())
     return None
 
@@ -332,7 +339,7 @@ def _simple(text: str) -> ToolError | None:
         (_RUBY_LOAD, ""), (_RUBY_RAISED, ""), (_RUBY_CLASS, ""), (_INDENTED, "error"), (_SHELLCHECK, ""), (_RUFF, ""),
         (_LINTER, ""), (_ESLINT, "eslint"), (_PHPSTAN, "phpstan"), (_PSQL, "sql"), (_SQLITE, "sqlite"),
         (_REJECTED, "rejected"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
-        (_R_RAISED, "R"), (_PHP, "php"),
+        (_R_RAISED, "R"), (_PHP, "php"), (_AT_PLACE, "error"),
     ):  # fmt: skip
         match = pattern.search(text)
         if match is None or (pattern is _PHPSTAN and not tables):
