@@ -165,8 +165,8 @@ _URL_TOKEN = re.compile(r"://(?P<secret>(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,256
 _SOCKET = re.compile(r"@(?:tcp|unix|//)")
 _SOCKET_PASSWORD = re.compile(r"(?<![\w.@%+-])[\w.@%+-]{1,64}[:/](?P<secret>[^\s:/@\"'`<>${]{3,128})\Z")
 _SOCKET_REACH = 200
-_CRYPT_MARKS = ("$6$", "$5$", "$1$")
-_CRYPT_HASH = re.compile(r"\$[156]\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}")
+_CRYPT_MARKS = ("$6$", "$5$", "$1$", "$9$", "$8$")
+_CRYPT_HASH = re.compile(r"\$[15689]\$(?:rounds=[0-9]{1,9}\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{22,86}")
 _URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,24}\Z")
 _PRIVATE_KEY = "PRIVATE KEY"
 _PUTTY = "Private-Lines"

@@ -43,6 +43,8 @@ _OBJECT_END = re.compile(r"[{}]|\n-|\n\n")
 _DELIMITERS = "|,;\t"
 _CELL_END = re.compile(r"(?:word|wd|phrase|code)?[\"'`*]{0,2}[ \t]{0,40}[|,;\t\n]")
 _MOST_ROWS = 200
+_LEAST_COLUMNS = 2
+_COLUMN_NAME = re.compile(r"[\w /#-]{0,40}")
 _INSERT = re.compile(
     r"insert[ \t]{1,4}(?:ignore[ \t]{1,4})?into[ \t]{1,4}[\w.\"`\[\]]{1,80}\s{0,4}"
     r"\((?P<columns>[^()]{3,600})\)\s{0,4}values\s{0,4}",
@@ -176,10 +178,10 @@ def _heading(line: str) -> tuple[str, int, Mapping[int, str]] | None:
             continue
         cells = line.split(delimiter)
         names = [cell.strip(" \t\r\"'`*") for cell in cells]
-        if any(len(name) > 40 for name in names):
+        if len([name for name in names if name]) < _LEAST_COLUMNS or not all(map(_COLUMN_NAME.fullmatch, names)):
             continue
         columns = {number: kind for number, name in enumerate(names) if (kind := secret_kind(name)) is not None}
-        if columns and len(names) > 1:
+        if columns:
             return delimiter, len(cells), columns
     return None
 

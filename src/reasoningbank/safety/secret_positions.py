@@ -39,7 +39,7 @@ _FILE = re.compile(
 _PORT = re.compile(r"[0-9]{1,5}(?::[0-9]{1,5})*\Z")
 _LITERAL = re.compile(r"[bBrRuUnN]{0,2}(?P<quote>[\"'`])(?P<literal>[^\"'`\n]{0,512})(?P=quote)")
 _CALL_REACH = 400
-_LEAST_HEXADECIMAL = 20
+_LEAST_HEXADECIMAL = 16
 _STARRED = re.compile(
     r"^(?:[\w.@\"-]{1,64}[ \t]{1,8}[\w.*-]{1,64}[ \t]{1,8}\"?(?P<chap>[^\s\"]{5,128})\"?[ \t]{1,8}"
     r"(?:\*|[0-9.]{7,15})[ \t]{0,4}$"
@@ -59,6 +59,7 @@ class _Place(NamedTuple):
         before: What stands before it in its own word.
         joined: Whether it stands in the word of the option.
         sign: A text without which a line cannot hold it; in lower case.
+        named: Whether what stands before it in its word is the name of a secret.
     """
 
     words: tuple[str, ...]
@@ -66,6 +67,7 @@ class _Place(NamedTuple):
     before: re.Pattern[str] | None
     joined: bool
     sign: str
+    named: bool
 
 
 class _Command(NamedTuple):
@@ -125,7 +127,8 @@ def _place(secret: str) -> _Place:
     pattern = re.compile(_expression(literal)) if literal else None
     fixed = [word for word in (option, *lead) if word not in ("", "_", "?")]
     sign = max((word.replace("_", " ").split(" ")[0] for word in fixed), key=len, default="").lower()
-    return _Place(tuple(lead), option, pattern, joined, sign or max(re.split("[_?]", literal), key=len))
+    sign = sign or max(re.split("[_?]", literal), key=len)
+    return _Place(tuple(lead), option, pattern, joined, sign, "?" in literal)
 
 
 def _expression(literal: str) -> str:
@@ -223,7 +226,7 @@ def _found(words: Sequence[_Piece], place: _Place, *, plain: bool) -> tuple[int,
                 continue
             if piece.text.isdigit() and len(piece.text) == 1:
                 continue
-            span = _value(piece, place.before)
+            span = _value(piece, place)
             if span is not None and _looks_secret(_text(piece, span), bound=place.before is not None):
                 return span
             break
@@ -269,14 +272,14 @@ def _of_option(words: Sequence[_Piece], number: int, place: _Place, *, plain: bo
     elif piece.text == option or (option[0] == "/" and piece.text.lower() == option):
         if number + 1 == len(words):
             return None
-        span = _value(words[number + 1], place.before)
+        span = _value(words[number + 1], place)
         piece = words[number + 1]
     elif piece.text.startswith(f"{option}=") or (
         place.before is not None and option[-2:-1] == "-" and piece.text.startswith(option)
     ):
         inner = piece.text[len(option) :].lstrip("=")
         moved = _Piece(inner, piece.start + len(piece.text) - len(inner))
-        span = _value(moved, place.before)
+        span = _value(moved, place)
         piece = moved
     else:
         return None
@@ -290,14 +293,14 @@ def _text(piece: _Piece, span: tuple[int, int]) -> str:
     return piece.text[span[0] - piece.start : span[1] - piece.start]
 
 
-def _value(piece: _Piece, before: re.Pattern[str] | None) -> tuple[int, int] | None:
+def _value(piece: _Piece, place: _Place) -> tuple[int, int] | None:
     """Return where the secret in a word stands: behind what comes before it, without quotes."""
     quote = piece.text[:1] in ("'", '"') and len(piece.text) > 1 and piece.text[-1] == piece.text[0]
     shift = 1 if quote else 0
-    if before is None:
+    if place.before is None:
         return _unquoted(piece.text, 0, piece.start)
-    match = before.match(piece.text, shift)
-    if match is None:
+    match = place.before.match(piece.text, shift)
+    if match is None or (place.named and NAMES_A_SECRET.search(match.group().lower()) is None):
         return None
     return _unquoted(piece.text, match.end(), piece.start, shift)
 

@@ -15,12 +15,20 @@ from typing import NamedTuple
 
 from reasoningbank.safety.anchors import Word
 from reasoningbank.safety.secret_formats import SecretSpan, is_sample
-from reasoningbank.safety.secret_values import is_chosen, is_generated, is_hexadecimal, is_reference, is_strong
+from reasoningbank.safety.secret_values import (
+    REFERENCE,
+    is_chosen,
+    is_generated,
+    is_hexadecimal,
+    is_reference,
+    is_strong,
+)
 
 RANK_SENTENCE = 7
 
 _DATA = tomllib.loads(files("reasoningbank.safety").joinpath("secret_words.toml").read_text(encoding="utf-8"))
 _CODES: tuple[str, ...] = tuple(_DATA["codes"])
+_OTHER_CODES: tuple[str, ...] = tuple(_DATA["other_codes"])
 _OWNED = frozenset(_DATA["owned"])
 _INSIDE = {"pass": "password", "secret": "token", "token": "token", "key": "token"}
 """The words that stand inside of names, too."""
@@ -56,12 +64,13 @@ _PAIR = re.compile(r"(?<![\w.@:/-])[\w.@-]{2,40}(?P<joint>[:/])(?P<value>[^\s:/\
 _DIGITS = re.compile(r"(?<![\w.:/#-])(?:[A-Z]-)?(?P<value>[0-9]{4,10}|[0-9]{3}[ -][0-9]{3})(?![\w:/%-]|\.[0-9])")
 _CODE_OWNER = re.compile("|".join(_DATA["owners"]))
 _CODE_LINK = re.compile(
-    r"s?[\"'`*]{0,3}(?: (?:is|was|for [\w .-]{1,24}?))?[ \t]{0,3}(?:[:=]|is|was|->|→|#)?[\s\"'`*]{0,4}\Z"
+    r"s?[\"'`*]{0,3}(?: (?:token|code|pin))?(?: (?:is|was|(?:for|of) [\w .-]{1,24}?))?"
+    r"[ \t\u00a0]{0,3}(?:[:=\uff1a]|is|was|lautet|ist|est|es|->|\u2192|#)?[\s\"'`*]{0,4}\Z"
 )
 _GROUP = "[A-Za-z0-9]{4,8}"
 _GROUPS = re.compile(
     rf"(?<![\w/.-]){_GROUP}(?:[ -]{_GROUP}){{1,12}}"
-    rf"(?:(?:[\s,;]|\\n){{1,3}}{_GROUP}(?:-{_GROUP}){{1,8}}){{0,20}}(?![\w/.])"
+    rf"(?:(?:[\s,;]|\\n|[0-9]{{1,2}}[.)]){{1,5}}{_GROUP}(?:-{_GROUP}){{1,8}}){{0,20}}(?![\w/.])"
 )
 _BASE32 = re.compile(
     r"(?<![\w/+=-])(?:[A-Z2-7]{16,128}|[A-Z2-7]{4}(?:[ -][A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?: [a-z2-7]{4}){3,15})"
@@ -107,8 +116,9 @@ def find_mentions(text: str, lowered: str, there: Set[str]) -> Iterator[SecretSp
     for word, kind in words.items():
         for place in _places(lowered, word, kind):
             yield from _beside(text, lowered, place)
-    for word in _CODES:
-        if word in there or (word.startswith("pass") and "pass" in words):
+    others = [] if text.isascii() else [word for word in _OTHER_CODES if word in lowered]
+    for word in (*_CODES, *others):
+        if word in others or word in there or (word.startswith("pass") and "pass" in words):
             for place in _places(lowered, word, "code"):
                 yield from _codes(text, lowered, place)
 
@@ -201,7 +211,7 @@ def _before(text: str, lowered: str, word: _Word, start: int) -> Iterator[Secret
 
 
 def _is_secret(kind: str, value: str, lowered: str, word: _Word, *, near: bool) -> bool:
-    if len(value) < 6 or is_reference(value) or is_sample(value):
+    if len(value) < 6 or is_reference(value) or is_sample(value) or REFERENCE.match(value) is not None:
         return False
     if kind == "password":
         return (
