@@ -15,6 +15,8 @@ __all__ = ["main"]
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+NO_FILES = 5
+"""Exit status of ``StoreUnavailable``, which cannot be imported when no file can be opened."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,9 +31,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the last handler: a person hears of the defect
+        sys.exit(_status_of(error, words))
+
+
+def _status_of(error: Exception, words: Sequence[str]) -> int:
+    """Say what ended a command, and return the exit status."""
+    try:
         from reasoningbank.cli.defects import reported
 
-        sys.exit(reported(error, words))
+        return reported(error, words)
+    except OSError as failure:
+        # Not even the modules of this program can be opened, so that nothing more may be imported.
+        lines = (
+            f"error: no further file could be opened: {failure.strerror}\nhint: Allow more of them: ulimit -n 256.\n"
+        )
+        os.write(2, lines.encode())
+        return NO_FILES
 
 
 def _run(words: Sequence[str]) -> NoReturn:
