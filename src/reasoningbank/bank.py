@@ -493,6 +493,7 @@ class Bank:
         k: int = 1,
         linked_to: Iterable[str] | None = None,
         weights: LessonWeights = _LESSON_WEIGHTS,
+        logged: bool = True,
     ) -> Recall:
         """Find what is relevant to a task, best first; nothing when nothing is.
 
@@ -516,6 +517,7 @@ class Bank:
             k: Most experiences.
             linked_to: Only memories that are linked with any of these nodes of the graph; by lesson only.
             weights: How a search by lesson weighs its legs.
+            logged: Keep that it was delivered; False for a person who only looks at what an agent would be shown.
 
         Raises:
             EmptyQuery, NegativeLimit, InvalidConfidence, InvalidOutcome, InvalidInput: When an argument is not usable.
@@ -550,7 +552,7 @@ class Bank:
             )
         elif by != "memory":
             raise InvalidInput(f"by is 'memory', 'experience' or 'lesson', not {str(by)[:80]!r}")
-        return self._search.delivered(question, session, find)
+        return self._search.delivered(question, session, find, logged=logged)
 
     def briefing(
         self,

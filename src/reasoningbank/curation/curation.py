@@ -12,18 +12,28 @@ from reasoningbank.errors import (
     BankError,
     InvalidInput,
 )
-from reasoningbank.safety.checks import MAX_SESSION, given_name, session_name, usable_path
+from reasoningbank.safety.checks import (
+    MAX_SESSION,
+    checked_limit,
+    checked_offset,
+    given_name,
+    session_name,
+    usable_path,
+)
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
+    CONSOLIDATED_FROM,
     SIMILARITY_THRESHOLD,
     ConsolidatedMemory,
     ConsolidationOptions,
     ConsolidationResult,
     Contradiction,
+    Merged,
     SimilarityCluster,
     UndoReport,
     check_threshold,
+    is_consolidated,
 )
 from reasoningbank.types.lifecycle import (
     DecayReport,
@@ -34,6 +44,7 @@ from reasoningbank.types.lifecycle import (
     StabilityReport,
 )
 from reasoningbank.types.memory import check_memory_id
+from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Run
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Rater
@@ -131,6 +142,38 @@ class Curation:
         if last is not None and failed == len(named):
             raise last
         return result
+
+    def merges(self, memory_id: str | None = None, *, limit: int = 20, offset: int = 0) -> tuple[Merged, ...]:
+        """Return memories that others went into, the newest first, each with its sources; limit 0 means all.
+
+        Args:
+            memory_id: Only this one.
+            limit: Most of them.
+            offset: How many to leave out first.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        from reasoningbank.safety.stored_text import reveal
+
+        store, most, begin = self._context.store(), checked_limit(limit), checked_offset(offset)
+        if memory_id is None:
+            memories = store.memories.page(Filter(consolidated=True), limit=most, offset=begin, order="newest")
+        else:
+            store = self._context.owner(memory_id)
+            memories = [memory for memory in (store.memories.get(memory_id),) if is_consolidated(memory)]
+        sources: dict[str, list[str]] = {memory.id: [] for memory in memories}
+        for link in store.memories.links_from(tuple(sources)):
+            if link.kind == CONSOLIDATED_FROM:
+                sources[link.source].append(link.target)
+        known = store.memories.many([name for names in sources.values() for name in names])
+        return tuple(
+            Merged(
+                memory=reveal(memory),
+                sources=tuple(reveal(known[name]) for name in sources[memory.id] if name in known),
+            )
+            for memory in memories
+        )
 
     def undo(self, consolidation_id: str) -> UndoReport:
         """Take a consolidated memory apart again: its sources are what they were before, whatever came since included.

@@ -682,8 +682,8 @@ class Quarantines:
                 approved(transaction, memory_id, session=session, at=at)
         for memory_id in bad:
             self.add(memory_id=memory_id, reason=reason)
-        items = waiting(self._context.store())
-        return Review(items=tuple(items[:most] if most else items), waiting=len(items), approved=good, rejected=bad)
+        items, count = waiting(self._context.store(), most)
+        return Review(items=tuple(items), waiting=count, approved=good, rejected=bad)
 
     def _tenant_stores(self) -> dict[Scope, Store]:
         """Return every bank of the tenant that exists, this one first."""

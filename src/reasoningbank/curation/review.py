@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,16 +13,17 @@ from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.memory import APPROVED, Cause, Memory
 from reasoningbank.types.quarantine import ReviewItem
-from reasoningbank.types.recall import Filter
-
-_UNCONFIRMED = frozenset({"claim", "observed"})
 
 
-def waiting(store: Store) -> list[ReviewItem]:
-    """Return what waits for a person in a bank, that which was delivered most first, then the oldest."""
-    found = [memory for memory in _all(store) if memory.standing in _UNCONFIRMED]
-    ordered = sorted(found, key=lambda each: (-each.usage_count, each.created_at, each.id))
-    return [ReviewItem(memory=reveal(each), shown=each.usage_count, source=_source_of(each)) for each in ordered]
+def waiting(store: Store, limit: int) -> tuple[list[ReviewItem], int]:
+    """Return what waits for a person in a bank, that which was delivered most first, then the oldest; and how much.
+
+    Args:
+        store: The bank.
+        limit: Most of them; 0 means all.
+    """
+    found, count = store.memories.unconfirmed(limit=limit)
+    return [ReviewItem(memory=reveal(each), shown=each.usage_count, source=_source_of(each)) for each in found], count
 
 
 def approve(transaction: Transaction, memory_id: str, *, session: str, at: datetime) -> Memory:
@@ -41,10 +41,6 @@ def approve(transaction: Transaction, memory_id: str, *, session: str, at: datet
     cause = Cause(at=at, kind=APPROVED, reason="A person stands by it.", by=session)
     transaction.memories.update_state(vouched, cause=cause)
     return vouched
-
-
-def _all(store: Store) -> Iterable[Memory]:
-    return store.memories.page(Filter(), limit=0, offset=0)
 
 
 def _source_of(memory: Memory) -> str:

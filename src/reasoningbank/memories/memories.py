@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset
+from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset, checked_order
 from reasoningbank.telemetry import observed
-from reasoningbank.types.memory import STATES, Event, Memory, State, check_memory_id
+from reasoningbank.types.memory import STATES, Event, Memory, Move, News, Order, State, check_memory_id
+from reasoningbank.types.moment import as_moment
+from reasoningbank.types.recall import Filter
 from reasoningbank.types.session import Origin
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from reasoningbank.context import Context
     from reasoningbank.types.graph_search import Lesson
     from reasoningbank.types.ports import Vector
     from reasoningbank.types.quarantine import Reader
+    from reasoningbank.types.uplift import Meeting
 
 _ATTEMPTS = 5
 
@@ -38,6 +44,7 @@ class Memories:
         states: Sequence[State] = STATES,
         min_confidence: float | None = None,
         linked_to: Iterable[str] | None = None,
+        order: Order = "recorded",
     ) -> tuple[Memory, ...]:
         """Return memories in the order they were recorded, archived ones included; limit 0 means all.
 
@@ -50,18 +57,22 @@ class Memories:
             states: Only this state; several are allowed.
             min_confidence: Only at least this confidence.
             linked_to: Only memories that are linked with any of these nodes of the graph.
+            order: The order: as recorded, the newest, surest, most shown or last changed first.
 
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
+            InvalidInput: When there is no such order, or what is linked with a node is to be ordered.
         """
         from reasoningbank.memories.links import checked_nodes, linked_with
         from reasoningbank.safety.stored_text import reveal
 
         condition = checked_filter(outcome, tags, category, states, min_confidence)
-        begin, most = checked_offset(offset), checked_limit(limit)
+        begin, most, chosen = checked_offset(offset), checked_limit(limit), checked_order(order)
         store = self._context.store()
         if linked_to is None:
-            page: Sequence[Memory] = store.memories.page(condition, limit=most, offset=begin)
+            page: Sequence[Memory] = store.memories.page(condition, limit=most, offset=begin, order=chosen)
+        elif chosen != "recorded":
+            raise InvalidInput("what is linked with a node is listed as recorded", hint="Leave order out.")
         else:
             ids = linked_with(store, checked_nodes(linked_to))
             known = store.memories.many(ids)
@@ -90,6 +101,46 @@ class Memories:
         from reasoningbank.memories.history import history
 
         return history(self._context.owner(memory_id), memory_id)
+
+    def news(self, since: datetime | str, *, limit: int = 0) -> News:
+        """Return what was recorded since a time, and whose confidence evidence has moved since then.
+
+        Args:
+            since: A ``datetime`` with a time zone, or a text of ISO 8601; a text without a zone is UTC.
+            limit: Most new memories, and most moved ones of each side; 0 for all.
+        """
+        from reasoningbank.safety.stored_text import reveal
+
+        most, store, then = checked_limit(limit), self._context.store(), as_moment(since, "since")
+        condition = Filter(states=STATES, created_after=then)
+        given = store.evidence.given_since(then)
+        known = store.memories.many(tuple(given))
+        moves = [_move(reveal(known[name]), *sums) for name, sums in given.items() if name in known]
+        ordered = sorted(moves, key=lambda each: -abs(each.after - each.before))
+        helped = [each for each in ordered if each.after > each.before]
+        harmed = [each for each in ordered if each.after < each.before]
+        newest = store.memories.page(condition, limit=most, offset=0, order="newest")
+        return News(
+            since=then,
+            recorded=store.memories.count(condition),
+            newest=tuple(map(reveal, newest)),
+            helped=len(helped),
+            harmed=len(harmed),
+            moves=(*helped[: most or None], *harmed[: most or None]),
+        )
+
+    def meetings(self, memory_id: str, *, limit: int = 50) -> tuple[Meeting, ...]:
+        """Return the sessions that were shown a memory, or kept from it, and how they ended, the latest first.
+
+        Args:
+            memory_id: The memory.
+            limit: Most sessions; 0 for all.
+
+        Raises:
+            MemoryNotFound: When this tenant has no such memory.
+        """
+        most = checked_limit(limit)
+        return tuple(self._context.owner(memory_id).deliveries.meetings(memory_id, limit=most))
 
     def vector(self, memory_id: str, *, leg: str = "content") -> Vector | None:
         """Return the stored vector of a memory in a dense leg (seed 004 ``GetMemoryVector``).
@@ -201,3 +252,12 @@ class Memories:
         nodes = checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place), self._context.store().transaction() as transaction:
             return change_links(transaction, named(transaction, memory), nodes, unlink=unlink)
+
+
+def _move(memory: Memory, positive: int, negative: int) -> Move:
+    """Return what these weights of evidence have made of a memory's confidence."""
+    belief = memory.belief
+    before = replace(
+        belief, positive=max(0, belief.positive - positive), negative=max(0, belief.negative - negative)
+    ).score
+    return Move(id=memory.id, title=memory.title, before=before, after=belief.score)

@@ -51,7 +51,9 @@ OPERATIONS: tuple[Operation, ...] = (
         method="search",
         summary="Find what is relevant to a task; nothing when nothing is.",
         reads=True,
-        command=Command(name="search", served=True, section="Every day", arguments=("query",), past="search"),
+        command=Command(
+            name="search", served=True, section="Every day", arguments=("query",), past="search", hide=("logged",)
+        ),
         tool=Tool(
             name="memory_search",
             profiles=_MEMORY_PROFILES,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
 from reasoningbank.types.belief import check_confidence
-from reasoningbank.types.memory import STATES, State, check_outcome
+from reasoningbank.types.memory import ORDERS, STATES, Order, State, check_outcome
 from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.recall import Filter
 
@@ -204,3 +204,15 @@ def checked_filter(
         states=tuple(states),
         min_confidence=None if min_confidence is None else check_confidence(min_confidence, "min_confidence"),
     )
+
+
+def checked_order(order: str) -> Order:
+    """Return the order of a list when there is one of this name.
+
+    Raises:
+        InvalidInput: For any other name.
+    """
+    for known in ORDERS:
+        if order == known:
+            return known
+    raise InvalidInput(f"order must be one of {', '.join(ORDERS)}, not {str(order)[:80]!r}")

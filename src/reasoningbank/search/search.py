@@ -192,11 +192,15 @@ class Search:
 
         return self.delivered(question, session, find)
 
-    def delivered(self, question: Question, session: str | None, find: Callable[[Store], Found]) -> Recall:
-        """Search, and log what is delivered."""
+    def delivered(
+        self, question: Question, session: str | None, find: Callable[[Store], Found], *, logged: bool = True
+    ) -> Recall:
+        """Search, and log what is delivered, unless it is delivered to nobody."""
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
             answer = self.answer(question, find(store), session)
+            if not logged:
+                return answer
             observation.delivered(len(answer.delivered))
             self._context.last_confidence = answer.memories[0].confidence if answer.memories else 0.0
             return self.logged(store, answer)

@@ -31,6 +31,7 @@ from reasoningbank.types.session import (
     Captured,
     CaptureReport,
     Judgement,
+    Origin,
     SessionStage,
     SessionState,
     Trajectory,
@@ -141,6 +142,14 @@ class Sessions:
             replace(one, task=sayable(one.task), session=sayable(one.session), reason=sayable(one.reason))
             for one in chosen
         )
+
+    def taught(self, trajectory_id: str) -> tuple[Origin, ...]:
+        """Return which memories a trajectory taught, or taught again, oldest first; erased ones are gone.
+
+        Args:
+            trajectory_id: The session.
+        """
+        return tuple(self._context.store().sessions.origins(trajectory=check_memory_id(trajectory_id, "session")))
 
     def delete(self, trajectory_id: str) -> None:
         """Erase a trajectory and what was kept about it; the memories it taught stay.

@@ -30,7 +30,7 @@ from reasoningbank.storage.unit import Unit
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import Leg, Recall
 from reasoningbank.types.records import RecallEntry, RecallLog
-from reasoningbank.types.uplift import HOWS, Exposure, Shown
+from reasoningbank.types.uplift import HOWS, Exposure, Meeting, Shown
 
 TABLES = """
 CREATE TABLE recalls (
@@ -120,6 +120,13 @@ FROM traces WHERE session = ?
 _ITEMS = (
     "SELECT i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id FROM exposure_items AS i "
     "JOIN memories AS m ON m.key = i.key"
+)
+
+_MEETINGS = (
+    "SELECT e.number, e.session, e.body, e.checksum, "
+    "i.exposure, i.key, i.position, i.how, i.succeeded, i.checksum, m.id FROM memories AS m "
+    "JOIN exposure_items AS i ON i.key = m.key JOIN exposures AS e ON e.number = i.exposure "
+    "WHERE m.id = ? ORDER BY e.number DESC LIMIT ?"
 )
 
 _PUT = upsert("exposures", "number, session, body, checksum", "number")
@@ -268,6 +275,21 @@ class DeliveryTables:
             met.setdefault(row[0], []).append(row)
         heads = self._source.run(f"{_HEADS} ORDER BY number")
         return [_exposure(row, met.get(row[0], ())) for row in heads]
+
+    def meetings(self, memory_id: str, *, limit: int) -> Sequence[Meeting]:
+        """Return how sessions met a memory, the latest first; limit 0 means all."""
+        rows = self._source.run(_MEETINGS, (memory_id, limit or ALL_ROWS))
+        found = [_exposure(row[:4], [row[4:]]) for row in rows]
+        return [
+            Meeting(
+                session=each.session,
+                at=each.at,
+                how=each.shown[0].how,
+                helped=each.shown[0].succeeded,
+                succeeded=each.succeeded,
+            )
+            for each in found
+        ]
 
     def expose(self, exposure: Exposure, *, among: Collection[str] | None = None) -> None:
         """Replace what is known of the exposure's session; memories that do not exist are left out.

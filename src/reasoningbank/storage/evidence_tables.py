@@ -238,6 +238,16 @@ class EvidenceTables:
         )
         return [signal_from(self._source.project, row) for row in rows]
 
+    def given_since(self, since: datetime) -> Mapping[str, tuple[int, int]]:
+        """Return by memory the weights of the signals of this time or later, for it and against it, in billionths."""
+        rows = self._source.run(
+            "SELECT m.id, sum(CASE WHEN s.positive = 1 THEN s.weight ELSE 0 END), "
+            "sum(CASE WHEN s.positive = 1 THEN 0 ELSE s.weight END) FROM signals AS s "
+            "JOIN memories AS m ON m.key = s.key WHERE s.at >= ? GROUP BY m.id",
+            (to_microseconds(since),),
+        )
+        return {cast(str, row[0]): (int(cast(int, row[1])), int(cast(int, row[2]))) for row in rows}
+
     def outcomes(self) -> Sequence[tuple[Mapping[str, str], int, int]]:
         """Return of each memory with outcomes that weigh something its provenance, its successes and its failures."""
         rows = self._source.run(

@@ -27,9 +27,10 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.consolidation import CONSOLIDATION
-from reasoningbank.types.memory import Cause, Erasure, Memory, StateChange, changed_state, check_same_texts
+from reasoningbank.types.memory import Cause, Erasure, Memory, Order, StateChange, changed_state, check_same_texts
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
 from reasoningbank.types.records import Indexed, Link
+from reasoningbank.types.standing import CONFIRMED, ENTERED, INHERITED, VOUCHED
 
 TABLES = """
 CREATE TABLE memories (
@@ -133,6 +134,24 @@ CONSOLIDATED_SQL = (
 
 ERASURES = Mapped(Erasure, "created_at, at")
 
+_HIGHER = (
+    f'"{VOUCHED}": ',
+    f'"{CONFIRMED}": ',
+    f'"{ENTERED}": "person"',
+    f'"{INHERITED}": "confirmed"',
+    f'"{INHERITED}": "vouched"',
+)
+"""What the provenance of a memory holds, as JSON is written here, that stands higher than a claim or a recipe."""
+_UNCONFIRMED = " AND ".join(f"m.provenance = replace(m.provenance, '{each}', '')" for each in _HIGHER)
+"""True for a memory ``m`` whose standing is below confirmed: see ``standing_in``."""
+_ORDERED: Mapping[Order, str] = {
+    "recorded": "m.key",
+    "newest": "m.key DESC",
+    "confidence": "m.confidence DESC, m.key",
+    "shown": "m.usage_count DESC, m.key",
+    "changed": "m.updated_at DESC, m.key DESC",
+}
+
 _WRITTEN = f"{MEMORIES.columns}, confidence, fingerprint, checksum, change"
 
 _PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
@@ -203,12 +222,12 @@ class MemoryTables:
         )
         return memories_of(self._source.project, rows, self._unit)
 
-    def page(self, condition: Filter, *, limit: int, offset: int) -> Sequence[Memory]:
-        """Return memories in the order they were stored; limit 0 means all."""
+    def page(self, condition: Filter, *, limit: int, offset: int, order: Order = "recorded") -> Sequence[Memory]:
+        """Return memories in the order they were stored, or in another one; limit 0 means all."""
         where, values = condition_sql(condition)
         rows = self._source.run(
             f"SELECT {MEMORIES.columns}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
-            f"WHERE {where} ORDER BY m.key LIMIT ? OFFSET ?",
+            f"WHERE {where} ORDER BY {_ORDERED[order]} LIMIT ? OFFSET ?",
             (*values, limit or ALL_ROWS, offset),
         )
         return [self._memory(row) for row in rows]
@@ -228,6 +247,24 @@ class MemoryTables:
         where, values = condition_sql(condition)
         rows = self._source.run(f"SELECT count(*) FROM memories AS m WHERE {where}", values)  # noqa: S608 - constant
         return cast(int, rows[0][0])
+
+    def unconfirmed(self, *, limit: int) -> tuple[Sequence[Memory], int]:
+        """Return recallable memories that nobody has confirmed, the most shown first, and how many there are in all.
+
+        Args:
+            limit: Most memories; 0 means all.
+        """
+        where, values = condition_sql(Filter())
+        rows = self._source.run(
+            f"SELECT {MEMORIES.columns}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
+            f"WHERE {where} AND {_UNCONFIRMED} ORDER BY m.usage_count DESC, m.created_at, m.id LIMIT ?",
+            (*values, limit or ALL_ROWS),
+        )
+        count = self._source.run(
+            f"SELECT count(*) FROM memories AS m WHERE {where} AND {_UNCONFIRMED}",  # noqa: S608 - constant
+            values,
+        )
+        return [self._memory(row) for row in rows], cast(int, count[0][0])
 
     def same_text(self, fingerprint: bytes) -> Sequence[str]:
         """Return ids of memories with this fingerprint, oldest first."""

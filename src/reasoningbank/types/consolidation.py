@@ -117,6 +117,19 @@ class ConsolidatedMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A memory that several went into, beside them.
+
+    Attributes:
+        memory: The memory; its id is the consolidation's.
+        sources: What it was made of, as it is now, oldest first; erased ones are gone.
+    """
+
+    memory: Memory
+    sources: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
     """Two memories of nearly the same text and opposite outcome: they are shown together and never averaged."""
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from reasoningbank.errors import (
     EmptyContent,
@@ -49,6 +49,9 @@ State = Literal["candidate", "active", "archived", "quarantined"]
 
 OUTCOMES: tuple[Outcome, ...] = ("success", "failure")
 STATES: tuple[State, ...] = ("candidate", "active", "archived", "quarantined")
+Order = Literal["recorded", "newest", "confidence", "shown", "changed"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+"""How a list goes: as recorded, the newest, surest, most shown or last changed first."""
 
 _ASCII_PUNCTUATION = bytes(code for code in range(128) if not chr(code).isalnum())
 
@@ -393,6 +396,43 @@ class Event:
     detail: str
     confidence: float
     session: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """How far evidence has moved one memory's confidence since a time.
+
+    Attributes:
+        id, title: Of the memory.
+        before: The confidence that it would have without that evidence.
+        after: The confidence that it has.
+    """
+
+    id: str
+    title: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """Hold what has happened to the memories of a bank since a time.
+
+    Attributes:
+        since: The time.
+        recorded: How many memories were recorded since then.
+        newest: Those of them that were recorded last, the newest first.
+        helped: How many memories evidence has raised since then.
+        harmed: How many it has lowered.
+        moves: The furthest that rose, then the furthest that fell.
+    """
+
+    since: datetime
+    recorded: int = 0
+    newest: tuple[Memory, ...] = ()
+    helped: int = 0
+    harmed: int = 0
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

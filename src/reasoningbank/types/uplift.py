@@ -68,6 +68,25 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """How one session met a memory, and how it ended.
+
+    Attributes:
+        session: The session.
+        at: When it first met a memory, or would have.
+        how: Whether it was shown this one unasked, has found it, or was kept from it.
+        helped: What the session itself has reported about the memory; None when nothing.
+        succeeded: How the session ended, as reported for the whole of it; None when nobody has said so.
+    """
+
+    session: str
+    at: datetime
+    how: How
+    helped: bool | None = None
+    succeeded: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
     """The sessions of one side of the comparison.
 
