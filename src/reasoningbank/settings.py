@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from reasoningbank.errors import ConfigurationError, InvalidInput
 
@@ -200,6 +200,29 @@ class Settings:
         shown = {field.name: getattr(self, field.name) for field in fields(self)}
         shown |= {name: "***" for name in _SECRET if shown[name]}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+class ShownSetting(NamedTuple):
+    """One setting for a person to read: a secret only says whether it is set, a URL keeps its password to itself."""
+
+    name: str
+    value: str
+    usual: bool
+    about: str
+
+
+def shown_settings(settings: Settings) -> list[ShownSetting]:
+    """Return every setting with what it is for, in the order of their description."""
+    about = dict(re.findall(r"^ {8}(\w+): ((?:.|\n {12})+)", Settings.__doc__ or "", re.MULTILINE))
+    found = []
+    for each in fields(Settings):
+        value = getattr(settings, each.name)
+        text = shown_url(value) if each.name.endswith("url") or each.name == "vectors" else str(value)
+        if each.name in _SECRET:
+            text = "set" if value else ""
+        said = " ".join(about.get(each.name, "").split())
+        found.append(ShownSetting(each.name, text, value == each.default, said))
+    return found
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:

@@ -22,12 +22,10 @@ from reasoningbank.types.session import DISTILL, PROGRESS
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings
-    from reasoningbank.types.memory import Memory
     from reasoningbank.types.session import SessionState
 
 WEEK = timedelta(days=7)
 _LINES = 3
-_TAIL = 20_000
 _VERDICTS = {
     "person": "from a person",
     "evidence": "from evidence",
@@ -93,6 +91,7 @@ def status(call: Call, *, quick: bool) -> None:
 
 def examined(call: Call, *, ask: bool) -> Status:
     """Return the state of everything; a bank that is not there yet has no sessions and no memories."""
+    from reasoningbank.integrations.client_health import last_errors
     from reasoningbank.integrations.hook_actions import last_runs
     from reasoningbank.integrations.shared_server import place_of, sweep
     from reasoningbank.mcp.schemas import tools_of
@@ -106,8 +105,7 @@ def examined(call: Call, *, ask: bool) -> Status:
     sessions, failed, learned, credited, last_error = _learned(call, settings)
     model = _model(settings, last_error)
     said = [str(one.said_by or "unknown") for one in sessions if one.id]
-    log = settings.home / "hooks.log"
-    errors = _tail(log)
+    errors = last_errors(settings.home)
     ran = last_runs(settings.home)
     return Status(
         clients=clients,
@@ -126,25 +124,18 @@ def examined(call: Call, *, ask: bool) -> Status:
 
 
 def _clients(call: Call, settings: Settings, *, ask: bool) -> list[ClientStatus]:
-    from reasoningbank.integrations.clients import CLIENTS
-    from reasoningbank.integrations.registration import asked, places, plugin_of, profile_of
+    """Return how each client is, with the tools that its profile gives it."""
+    from reasoningbank.integrations.client_health import client_health
     from reasoningbank.mcp.schemas import tools_of
 
-    place = where(call, "user")
     found: list[ClientStatus] = []
-    for client in CLIENTS:
-        registered = [f"scope {level}" for level, there in places(client, place).items() if there]
-        plugin = plugin_of(client, place)
-        registered += [f"plugin {plugin}"] if plugin else []
-        if registered:
-            registration = asked(client, place.project) if ask else None
-            says = registration.says if registration is not None and registration.command else ""
-            profile = profile_of(client, place)
-            try:
-                tools = [*tools_of(profile or settings.profile)]
-            except BankError as error:
-                says, tools = f"{CANNOT_START}: {error.advice}", []
-            found.append(ClientStatus(client=client, registered=registered, says=says, tools=tools))
+    for each in client_health(where(call, "user"), ask=ask):
+        says = each.says
+        try:
+            tools = [*tools_of(each.profile or settings.profile)]
+        except BankError as error:
+            says, tools = f"{CANNOT_START}: {error.advice}", []
+        found.append(ClientStatus(client=each.client, registered=[*each.registered], says=says, tools=tools))
     return found
 
 
@@ -168,22 +159,15 @@ def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], 
         return (), 0, [], [], ""
     since = datetime.now(UTC) - WEEK
     with call.open_bank(reads=True, makes=False) as bank:
-        memories = bank.memories.list()
-        learned = [memory.title for memory in memories if memory.created_at >= since]
-        credited = [moved for memory in memories if (moved := _moved(bank, memory, since))]
+        news = bank.memories.news(since)
+        learned = [memory.title for memory in reversed(news.newest)]
+        credited = [
+            f"{move.title}: {move.before:.3f} to {move.after:.3f}"
+            for move in news.moves
+            if f"{move.before:.3f}" != f"{move.after:.3f}"
+        ]
         failed = len(bank.jobs.dead())
         return bank.sessions.states(limit=0), failed, learned, credited, last_model_error(bank)
-
-
-def _moved(bank: Bank, memory: Memory, since: datetime) -> str:
-    """Return what evidence has made of a memory's confidence since then; empty when it moved nothing."""
-    if not memory.belief.positive + memory.belief.negative:
-        return ""
-    events = bank.memories.history(memory.id)
-    before = [event.confidence for event in events if event.at < since] or [events[0].confidence]
-    if f"{before[-1]:.3f}" == f"{memory.confidence:.3f}":
-        return ""
-    return f"{memory.title}: {before[-1]:.3f} to {memory.confidence:.3f}"
 
 
 def _model(settings: Settings, last_error: str) -> ModelStatus:
@@ -204,15 +188,6 @@ def _model(settings: Settings, last_error: str) -> ModelStatus:
     except BankError as error:
         problem = problem or error.advice
     return ModelStatus(name=settings.llm, problem=problem, last_error=last_error, used=used, most=most)
-
-
-def _tail(log: Path) -> list[str]:
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - _TAIL))
-            return file.read().decode("utf-8", "replace").splitlines()[-_LINES:]
-    except OSError:
-        return []
 
 
 _LOGGED = re.compile(r"^\S+ (?P<event>['\"].*?['\"]) ['\"](?:(?P<code>[a-z_]+): )?(?P<said>.*?)['\"]?$")
