@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reasoningbank.operations.operation import Operation
 
 PERSONAL: Mapping[str, frozenset[str]] = {
+    "dashboard": frozenset(),
     "database init": frozenset(),
     "demote": frozenset(),
     "doctor": frozenset({"repair"}),

@@ -30,6 +30,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     ),
     "hook": ("Agents and servers", "Answer the hook of an agent's client.", "servers:hook"),
     "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
+    "dashboard": ("Agents and servers", "Open the dashboard in your browser.", "servers:dashboard"),
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
     "token create": ("Agents and servers", "Make a token for the HTTP server and show it once.", "tokens:create"),
     "token list": (

@@ -63,6 +63,8 @@ def serve(
             shared=not no_shared,
         )
     else:
+        from reasoningbank.web.dashboard.routes import dashboard_of
+
         if web:
             from reasoningbank.web.app import build_web
         serve_http(
@@ -75,7 +77,53 @@ def serve(
             profile=profile,
             membership=membership,
             web=build_web if web else None,
+            dashboard=dashboard_of,
         )
+
+
+@command(
+    "dashboard",
+    COMMANDS["dashboard"],
+    click.Option(
+        ["--http", "address"],
+        default="127.0.0.1:0",
+        metavar="HOST:PORT",
+        help="Where it listens. Default: this machine alone, any free port.",
+    ),
+    click.Option(["--no-open", "no_open"], is_flag=True, help="Only print the link."),
+)
+def dashboard(call: Call, *, address: str, no_open: bool) -> None:
+    """Serve the dashboard until you stop it, and open it with a link that works once, within ten minutes.
+
+    It shows what was learned, helped and harmed, and what waits for you; memories are searched, rated, edited, approved
+    and taken back there, as you do it. An agent cannot run this command.
+    """
+    from reasoningbank.mcp import serve_http
+    from reasoningbank.settings import load_settings
+    from reasoningbank.web.dashboard.routes import dashboard_of
+
+    host, port = host_and_port(address)
+    settings = load_settings()
+
+    def ready(base: str, link: str) -> None:
+        if call.as_json:
+            print_json({"address": base, "link": link})
+        else:
+            print_text(link)
+        print_note(f"The dashboard runs at {base} until you press Ctrl-C. The link opens it once.")
+        if not no_open:
+            click.launch(link)
+
+    serve_http(
+        url=call.url,
+        tenant=call.owner(settings),
+        project=call.project,
+        host=host,
+        port=port,
+        membership=call.membership(settings),
+        dashboard=dashboard_of,
+        on_ready=ready,
+    )
 
 
 def host_and_port(address: str) -> tuple[str, int]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from reasoningbank.mcp.banks import Banks
+    from reasoningbank.mcp.http import MakeDashboard
     from reasoningbank.settings import Settings
     from reasoningbank.types.scope import Membership
 
@@ -132,6 +133,8 @@ def serve_http(
     membership: Membership | None = None,
     web: Callable[[Banks], ASGIApp] | None = None,
     settings: Settings | None = None,
+    dashboard: MakeDashboard | None = None,
+    on_ready: Callable[[str, str], None] | None = None,
 ) -> None:
     """Serve clients over streamable HTTP at ``/mcp`` until it is stopped; every request needs a bearer token.
 
@@ -146,6 +149,8 @@ def serve_http(
         membership: The team and org of the generated token's projects; None for the configured ones.
         web: Makes the REST and WebSocket endpoints to serve too: ``reasoningbank.web.app.build_web``.
         settings: Instead of the environment and the settings file.
+        dashboard: Makes the pages for people at ``/``: ``reasoningbank.web.dashboard.routes.dashboard_of``.
+        on_ready: Told the address, and a link that opens the dashboard once; None says the address on standard error.
 
     Raises:
         ConfigurationError: When a setting, the address or a token file is not usable.
@@ -164,6 +169,8 @@ def serve_http(
         profile=profile,
         membership=membership,
         web=web,
+        dashboard=dashboard,
+        on_ready=on_ready,
     )
 
 

@@ -32,6 +32,7 @@ from starlette.websockets import WebSocket
 from reasoningbank.errors import BankError, ConfigurationError, MissingTenantError, StoreError
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
+from reasoningbank.mcp.browsers import HOME, SIGNED_IN, Browsers, of_dashboard
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_protocol, websocket_protocol
 from reasoningbank.mcp.problems import problem
@@ -57,6 +58,8 @@ from reasoningbank.types.scope import Membership
 if TYPE_CHECKING:
     from reasoningbank.settings import Settings
 
+MakeDashboard = Callable[[Banks, Browsers, "Settings", str], ASGIApp]
+"""Makes the dashboard from the banks, those who are signed in, the settings, and the server's own tenant."""
 PATH = "/mcp"
 HEALTH_PATH = "/health"
 LIVE_PATH, READY_PATH = "/healthz", "/readyz"
@@ -90,8 +93,13 @@ def run(
     profile: str | None = None,
     membership: Membership | None = None,
     web: Callable[[Banks], ASGIApp] | None = None,
+    dashboard: MakeDashboard | None = None,
+    on_ready: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; with ``web`` the REST and WebSocket endpoints besides.
+    """Serve until SIGTERM or SIGINT; with ``web`` REST and WebSocket besides, with ``dashboard`` the pages for people.
+
+    With ``on_ready`` nothing is said on standard error: it is told the address, and a link that opens the dashboard
+    once.
 
     Raises:
         ConfigurationError: When the profile is unknown, a host cannot be allowed, the address cannot be listened on or
@@ -113,22 +121,28 @@ def run(
     bound = int(listener.getsockname()[1])
     security = security_of(host, bound, further)
     sessions = SessionLimits(sessions=settings.http_sessions, idle=settings.http_session_minutes * 60.0)
+    browsers = Browsers(grants)
     app = build_app(
         tools,
         grants,
         security,
         sessions=sessions,
         web=None if web is None else web(banks),
+        dashboard=None if dashboard is None else dashboard(banks, browsers, settings, owner),
+        browsers=None if dashboard is None else browsers,
         stateless=settings.http_stateless,
         limits=tenant_limits(settings),
         ready=lambda: banks.existing(owner),
     )
     shown = f"[{host}]" if ":" in host else host
-    sys.stderr.write(
-        f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
-        + ("" if host in _LOOPBACK else "The connection is not encrypted: put a TLS proxy in front of it.\n")
-    )
-    sys.stderr.flush()
+    if on_ready is None:
+        sys.stderr.write(
+            f"Serving http://{shown}:{bound}{PATH}; the bearer token is in {settings.home / TOKEN_FILE}\n"
+            + ("" if host in _LOOPBACK else "The connection is not encrypted: put a TLS proxy in front of it.\n")
+        )
+        sys.stderr.flush()
+    else:
+        on_ready(f"http://{shown}:{bound}", f"http://{shown}:{bound}{HOME}/login?key={browsers.link()}")
     server = _Server(
         settings.http_stop_seconds,
         uvicorn.Config(
@@ -169,8 +183,10 @@ def build_app(
     stateless: bool = False,
     limits: TenantLimits | None = None,
     ready: Callable[[], object] | None = None,
+    dashboard: ASGIApp | None = None,
+    browsers: Browsers | None = None,
 ) -> ASGIApp:
-    """Return the application: it checks Host and Origin, then the token, then serves MCP or REST.
+    """Return the application: it checks Host and Origin, then the token, then serves MCP, REST or the dashboard.
 
     Args:
         tools: The tools.
@@ -181,6 +197,8 @@ def build_app(
         stateless: Keep no sessions of the protocol.
         limits: What one tenant may ask; None for no limit.
         ready: Raises a StoreError when the banks cannot be used.
+        dashboard: The pages for people; None for none.
+        browsers: Those who are signed in there.
     """
     warm_up = WarmUp(tools)
     server = build_server(tools, _Callers().of, on_arrival=warm_up.start, limiter=CapacityLimiter(AT_ONCE))
@@ -198,7 +216,21 @@ def build_app(
     protocol = Starlette(routes=[Route(PATH, endpoint=endpoint)], lifespan=lifespan)
     sockets = OpenSockets(sessions.sessions)
     app = protocol if web is None else _beside(protocol, web)
-    return Gate(app, grants, security, sockets, limits=limits, ready=ready, on_tenant=tools.look_after)
+    if dashboard is not None:
+        app = _with_pages(app, dashboard)
+    return Gate(
+        app, grants, security, sockets, limits=limits, ready=ready, on_tenant=tools.look_after, browsers=browsers
+    )
+
+
+def _with_pages(app: ASGIApp, dashboard: ASGIApp) -> ASGIApp:
+    """Return the application with the dashboard at the paths that are its own."""
+
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        pages = scope["type"] == "http" and of_dashboard(scope["path"])
+        await (dashboard if pages else app)(scope, receive, send)
+
+    return both
 
 
 def _beside(protocol: ASGIApp, endpoints: ASGIApp) -> ASGIApp:
@@ -262,8 +294,10 @@ class Gate:
         limits: TenantLimits | None = None,
         ready: Callable[[], object] | None = None,
         on_tenant: Callable[[str], None] | None = None,
+        browsers: Browsers | None = None,
     ) -> None:
         self._app = app
+        self._browsers = browsers
         self._sockets = sockets
         self._limits = limits
         self._on_tenant = on_tenant
@@ -298,6 +332,8 @@ class Gate:
             await _refuse(scope, receive, send, 413)
         elif asks and scope["path"] == HEALTH_PATH:
             await JSONResponse({"status": "ok"})(scope, receive, send)
+        elif self._browsers is not None and scope["type"] == "http" and of_dashboard(scope["path"]):
+            await self._page(self._browsers, request, scope, receive, send)
         elif len(request.headers.getlist("authorization")) > 1:
             await _refuse(scope, receive, send, 401)
         elif scope["type"] == "websocket" and TICKET in request.query_params:
@@ -309,6 +345,19 @@ class Gate:
             except StoreError as error:
                 # Calls turn their errors into answers: this one is of the tokens.
                 await _refuse(scope, receive, send, 503, (error.code, "the tokens cannot be read now", error.hint))
+
+    async def _page(self, browsers: Browsers, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request for a page on with the sign-in of its browser; without one the pages ask to sign in."""
+        try:
+            found = await browsers.of(request)
+        except StoreError as error:
+            await _refuse(scope, receive, send, 503, (error.code, "the tokens cannot be read now", error.hint))
+            return
+        if found is None:
+            await self._with_body(scope, receive, send)
+            return
+        scope[SIGNED_IN], scope["user"] = found, found.user
+        await self._known(scope, receive, send)
 
     async def _known(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope["user"]
@@ -363,7 +412,7 @@ class Gate:
             if len(body) > MAX_BODY:
                 await _refuse(scope, receive, send, 413)
                 return
-        if wait := self._wait(scope[_TENANT], size=len(body)):
+        if _TENANT in scope and (wait := self._wait(scope[_TENANT], size=len(body))):
             await _refuse(scope, receive, send, 429, wait=wait)
             return
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]

@@ -198,10 +198,12 @@ class Grants:
             found = self.of(token)
         else:
             found = await to_thread.run_sync(self.of, token)
-        if found is None:
-            return None
-        claims = {"team": found.membership.team, "org": found.membership.org}
-        return AccessToken(token="", client_id=found.id, scopes=list(found.scopes), subject=found.tenant, claims=claims)
+        return None if found is None else _access(found)
+
+    @property
+    def own(self) -> AccessToken:
+        """Whom the token of the server's own tenant stands for."""
+        return _access(self._own)
 
     def _of_file(self) -> Sequence[BearerToken]:
         try:
@@ -226,6 +228,11 @@ class Grants:
                 self._believed.clear()
             self._believed[digest] = (found, now + FRESH_SECONDS)
         return found
+
+
+def _access(token: BearerToken) -> AccessToken:
+    claims = {"team": token.membership.team, "org": token.membership.org}
+    return AccessToken(token="", client_id=token.id, scopes=list(token.scopes), subject=token.tenant, claims=claims)
 
 
 def load_grants(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -74,6 +74,7 @@ class BankThreads:
         makes: bool = False,
         reads: bool = False,
         admin: bool = False,
+        person: bool = False,
     ) -> Answer:
         """Do something with the bank of whom the connection's token stands for.
 
@@ -84,6 +85,7 @@ class BankThreads:
             makes: Whether it stores something new, so that a named project without a bank gets one.
             reads: Whether it only reads, so that the server's project without a bank is an empty one.
             admin: Whether it takes a token with the scope ``admin``.
+            person: Whether a person does it, who is signed in to the dashboard, and not an agent.
 
         Raises:
             AccessDenied: When the connection's token does not allow it.
@@ -93,13 +95,15 @@ class BankThreads:
             self._places = CapacityLimiter(AT_ONCE)
 
         def used() -> Answer:
-            with self._bank(connection, project, makes=makes, reads=reads) as bank:
+            with self._bank(connection, project, makes=makes, reads=reads, person=person) as bank:
                 return work(bank)
 
         return await to_thread.run_sync(used, limiter=self._places)
 
     @contextmanager
-    def _bank(self, connection: HTTPConnection, project: str | None, *, makes: bool, reads: bool) -> Iterator[Bank]:
+    def _bank(
+        self, connection: HTTPConnection, project: str | None, *, makes: bool, reads: bool, person: bool
+    ) -> Iterator[Bank]:
         from reasoningbank.mcp.banks import belonging
         from reasoningbank.memories.standing import speaking
 
@@ -117,7 +121,9 @@ class BankThreads:
         membership = cast("Membership", connection.scope.get(MEMBERSHIP, Membership()))
         with (
             belonging(membership),
-            speaking(principal_in(connection.scope), session_of_day(connection.scope), "rest"),
+            nullcontext()
+            if person
+            else speaking(principal_in(connection.scope), session_of_day(connection.scope), "rest"),
             self._banks.use(tenant, self._banks.project(named or None), reads=reads or not makes) as bank,
         ):
             yield bank
@@ -128,15 +134,19 @@ def answering(handler: RequestHandler) -> RequestHandler:
 
     async def answer(request: Request) -> Response:
         try:
-            return await _handled(handler, request)
+            return await handled(handler, request)
         except BankError as error:
             return refusal(error)
 
     return answer
 
 
-async def _handled(handler: RequestHandler, request: Request) -> Response:
-    """Return what the handler answers; a defect of ours is an error of the tree, told apart in the log."""
+async def handled(handler: RequestHandler, request: Request) -> Response:
+    """Return what the handler answers; a defect of ours is an error of the tree, told apart in the log.
+
+    Raises:
+        BankError: Whatever went wrong.
+    """
     try:
         return await handler(request)
     except BankError:
