@@ -57,6 +57,10 @@ def test_the_daily_loop_over_postgresql(url: str, tmp_path: Path) -> None:
         before = bank.get(kept.id).confidence
         assert bank.outcome(kept.id, succeeded=True, session="s2").new_confidence >= before
         assert bank.update(kept.id, title="Retry a flaky call").version == 2
+        assert bank.memories.list(order="changed")[0].id == kept.id
+        assert [move.id for move in bank.memories.news("2020-01-01").moves] == [kept.id]
+        assert {one.session for one in bank.memories.meetings(kept.id)} == {"s1", "s2"}
+        assert (bank.quarantine.review().waiting, bank.curation.merges()) == (0, ())
         assert not bank.sessions.keep(solved("s3", "Repair the purple tractor")).duplicate
         assert bank.sessions.keep(solved("s3", "Repair the purple tractor")).duplicate
         assert bank.jobs.work().buried == 0
