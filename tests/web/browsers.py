@@ -37,6 +37,8 @@ FLAGS = (
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _FOLDER = Path(sys.prefix) / "page-checks"
 _INSTALLING = 300.0
+_WAITING = 120_000
+"""Milliseconds that a page may take on a busy machine; the first search loads the embedding model."""
 
 
 @dataclass
@@ -87,6 +89,7 @@ def window(browser: Any, *, width: int = 1280, height: int = 900, dark: bool = F
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
     )
+    context.set_default_timeout(_WAITING)
     found = Window(context.new_page())
 
     def said(message: Any) -> None:
