@@ -177,7 +177,7 @@ def test_a_memory_is_found_rated_edited_compared_archived_and_restored(looked: L
 
     looked.open(seen, f"/memories/{bank.edited}/edit")
     page.fill("#content", "Change the template, generate, and look at the difference.")
-    page.click("text=Store")
+    page.click("button.primary")
     assert "version 4" in page.inner_text(".note")
     page.click("text=Compare versions")
     assert "look at the difference" in page.inner_text("ins >> nth=-1") or page.query_selector("ins") is not None

@@ -10,7 +10,7 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reasoningbank.integrations.client_health import client_states, last_errors
+from reasoningbank.integrations.client_health import client_health, last_errors
 from reasoningbank.integrations.clients import Where
 from reasoningbank.integrations.hook_actions import last_runs
 from reasoningbank.types.session import PROGRESS
@@ -60,4 +60,4 @@ def _clients(dashboard: Dashboard) -> dict[str, object]:
     """Return how the clients of this machine are; their own commands are not run, which takes seconds."""
     home = dashboard.settings.home
     place = Where(level="user", home=Path.home(), project=Path.cwd(), command="rbank")
-    return {"clients": client_states(place, ask=False), "hooks": last_runs(home), "errors": last_errors(home)}
+    return {"clients": client_health(place, ask=False), "hooks": last_runs(home), "errors": last_errors(home)}
