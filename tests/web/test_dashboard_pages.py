@@ -186,9 +186,9 @@ def test_a_memory_is_found_rated_edited_compared_archived_and_restored(looked: L
     page.click("text=Bring version 1 back")
     assert "version 5" in page.inner_text(".note")
     assert page.query_selector("text=Change the template and generate again.") is not None
-    page.click("text=Archive")
+    page.click("button[value=archived]")
     assert page.inner_text(".title .facts").count("archived") == 1
-    page.click("text=Restore")
+    page.click("button[value=active]")
     assert page.inner_text(".title .facts").count("active") == 1
 
 
