@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -298,8 +297,3 @@ def test_keys_lead_to_pages_to_the_search_and_through_a_list(looked: Looked, see
     page.wait_for_url(re.compile(r"/dashboard/memories/.+"))
     page.keyboard.press("?")
     assert page.is_visible("dialog#keys")
-
-
-def test_screenshots_are_kept_where_git_ignores_them() -> None:
-    ignored = (Path(__file__).parents[2] / ".gitignore").read_text().splitlines()
-    assert f"{SCREENSHOTS.parent.name}/" in ignored

@@ -16,14 +16,14 @@ from reasoningbank.web.dashboard.pages import Done
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.types.memory import Event, Memory
-    from reasoningbank.web.dashboard.pages import Asked, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, Shown
 
 _MEETINGS = 25
 _EVIDENCE = frozenset({"recorded", "rolled_up", "explicit", "usage", "outcome", "stability", "disuse"})
 _REASONS = {VOUCHED: "A person stands by it", CONFIRMED: "Confirmed by", ENTERED: "It came from", INHERITED: "Made of"}
 
 
-def one(bank: Bank, asked: Asked) -> Shown:
+def one(bank: Bank, asked: PageRequest) -> Shown:
     """Read everything about a memory."""
     memory = bank.get(asked.path["id"])
     events = bank.memories.history(memory.id)
@@ -40,7 +40,7 @@ def one(bank: Bank, asked: Asked) -> Shown:
     }
 
 
-def edited(bank: Bank, asked: Asked) -> Shown:
+def edited(bank: Bank, asked: PageRequest) -> Shown:
     """Read what the form of a memory holds."""
     return {
         "memory": bank.get(asked.path["id"]),
@@ -49,7 +49,7 @@ def edited(bank: Bank, asked: Asked) -> Shown:
     }
 
 
-def compared(bank: Bank, asked: Asked) -> Shown:
+def compared(bank: Bank, asked: PageRequest) -> Shown:
     """Read two versions of a memory; without others named the newest one and the one before it."""
     versions = bank.memories.versions(asked.path["id"])
     known = {version.version: version for version in versions}
@@ -60,13 +60,13 @@ def compared(bank: Bank, asked: Asked) -> Shown:
     return {"memory": versions[-1], "versions": versions, "before": before, "after": after}
 
 
-def rate(bank: Bank, asked: Asked) -> Done:
+def rate(bank: Bank, asked: PageRequest) -> Done:
     """Rate a memory as a person."""
     helpful = asked.text("helpful") == "yes"
     return Done(to=_back(asked), said=bank.feedback(asked.path["id"], helpful=helpful, rater="human").message)
 
 
-def edit(bank: Bank, asked: Asked) -> Done:
+def edit(bank: Bank, asked: PageRequest) -> Done:
     """Keep what a person wrote as the newest version."""
     known = bank.get(asked.path["id"])
     if asked.text("version") != str(known.version):
@@ -90,7 +90,7 @@ def edit(bank: Bank, asked: Asked) -> Done:
     return Done(to=f"memories/{memory.id}", said=said)
 
 
-def set_state(bank: Bank, asked: Asked) -> Done:
+def set_state(bank: Bank, asked: PageRequest) -> Done:
     """Archive a memory, or bring it back."""
     wanted = next((state for state in STATES if state == asked.text("state")), None)
     if wanted not in {"active", "archived"}:
@@ -102,13 +102,13 @@ def set_state(bank: Bank, asked: Asked) -> Done:
     return Done(to=f"memories/{memory.id}", said=said)
 
 
-def revert(bank: Bank, asked: Asked) -> Done:
+def revert(bank: Bank, asked: PageRequest) -> Done:
     """Make an earlier text the newest version."""
     memory = bank.memories.revert(asked.path["id"], asked.whole("version", 0, most=10**9))
     return Done(to=f"memories/{memory.id}", said=f"The earlier text is back as version {memory.version}.")
 
 
-def hold(bank: Bank, asked: Asked) -> Done:
+def hold(bank: Bank, asked: PageRequest) -> Done:
     """Put a memory into quarantine, with what was made of it."""
     reason = asked.text("reason") or "A person held it back in the dashboard."
     report = bank.quarantine.add(memory_id=asked.path["id"], reason=reason)
@@ -117,7 +117,7 @@ def hold(bank: Bank, asked: Asked) -> Done:
     )
 
 
-def _back(asked: Asked) -> str:
+def _back(asked: PageRequest) -> str:
     """Return the page that an action of a list leads back to: the list, or the memory."""
     return "review" if asked.text("from") == "review" else f"memories/{asked.path['id']}"
 

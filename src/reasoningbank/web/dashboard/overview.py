@@ -18,13 +18,13 @@ from reasoningbank.web.requests import TENANT
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.web.dashboard.pages import Asked, Dashboard, Handler, Shown
+    from reasoningbank.web.dashboard.pages import Dashboard, PageHandler, PageRequest, Shown
 
 WEEK = timedelta(days=7)
 _FEW = 5
 
 
-def overview(bank: Bank, _: Asked) -> Shown:
+def overview(bank: Bank, _: PageRequest) -> Shown:
     """Read what the overview shows of the bank."""
     states = [one.state for one in bank.sessions.states(limit=0)]
     report = bank.report()
@@ -41,14 +41,14 @@ def overview(bank: Bank, _: Asked) -> Shown:
     }
 
 
-def handler(dashboard: Dashboard) -> Handler:
+def handler(dashboard: Dashboard) -> PageHandler:
     """Return the handler of the overview: the bank's part, and how the clients of this machine are."""
 
     async def shown(request: Request) -> Response:
         own = request.scope.get(TENANT) == dashboard.owner
         clients = await to_thread.run_sync(lambda: _clients(dashboard)) if own else {}
 
-        def page(bank: Bank, asked: Asked) -> Shown:
+        def page(bank: Bank, asked: PageRequest) -> Shown:
             return {**overview(bank, asked), "own": own, **clients, "clients": clients.get("clients", [])}
 
         return await dashboard.page("overview.html", "overview", page)(request)

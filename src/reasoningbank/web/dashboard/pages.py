@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reasoningbank.mcp.banks import Banks
     from reasoningbank.settings import Settings
 
-Handler = Callable[[Request], Awaitable[Response]]
+PageHandler = Callable[[Request], Awaitable[Response]]
 
 FOLDER = Path(__file__).parents[1]
 STATIC = FOLDER / "static"
@@ -56,7 +56,7 @@ _MOST_FIELDS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PageRequest:
     """What a page is asked for.
 
     Attributes:
@@ -99,8 +99,8 @@ class Done:
 
 Shown = Mapping[str, object]
 """What a template is given."""
-Page = Callable[["Bank", Asked], Shown]
-Action = Callable[["Bank", Asked], Done]
+Page = Callable[["Bank", PageRequest], Shown]
+Action = Callable[["Bank", PageRequest], Done]
 
 
 class Dashboard:
@@ -136,7 +136,7 @@ class Dashboard:
         environment.globals["asset"] = _asset
         return environment
 
-    def page(self, template: str, section: str, page: Page) -> Handler:
+    def page(self, template: str, section: str, page: Page) -> PageHandler:
         """Return the handler that shows a page of the bank.
 
         Args:
@@ -146,7 +146,7 @@ class Dashboard:
         """
 
         async def shown(request: Request, person: SignedIn) -> Response:
-            asked = Asked(path=request.path_params, query=dict(request.query_params))
+            asked = PageRequest(path=request.path_params, query=dict(request.query_params))
             found = await self.desk.use(
                 request, lambda bank: page(bank, asked), self._project(request), reads=True, person=True
             )
@@ -154,7 +154,7 @@ class Dashboard:
 
         return self._answering(shown)
 
-    def action(self, action: Action, *, makes: bool = False) -> Handler:
+    def action(self, action: Action, *, makes: bool = False) -> PageHandler:
         """Return the handler of a form that changes something, and then leads to a page that tells it."""
 
         async def done(request: Request, person: SignedIn) -> Response:
@@ -205,7 +205,7 @@ class Dashboard:
     def refused(self, request: Request, error: BankError, person: SignedIn | None) -> Response:
         """Return an error as a page that says what to do next."""
         status = status_of(error)
-        values = {"message": str(error), "hint": error.hint, "asked": Asked(), "status": status}
+        values = {"message": str(error), "hint": error.hint, "asked": PageRequest(), "status": status}
         try:
             return self.render(request, "error.html", person, values, status)
         except BankError:  # the error is of the banks, so the page cannot list them
@@ -228,7 +228,7 @@ class Dashboard:
         except BankError:
             return ""
 
-    def _answering(self, handler: Callable[[Request, SignedIn], Awaitable[Response]]) -> Handler:
+    def _answering(self, handler: Callable[[Request, SignedIn], Awaitable[Response]]) -> PageHandler:
         """Return the handler for those who are signed in; others are asked to, and errors become pages."""
 
         async def answer(request: Request) -> Response:
@@ -243,7 +243,7 @@ class Dashboard:
         return answer
 
 
-async def form_of(request: Request) -> Asked:
+async def form_of(request: Request) -> PageRequest:
     """Return the form that was sent.
 
     Raises:
@@ -258,7 +258,7 @@ async def form_of(request: Request) -> Asked:
         raise InvalidInput("the form cannot be read", hint="Send it from its page, in UTF-8.") from error
     # Browsers end lines with CR and LF, stored texts with LF alone.
     sent = [(name, value.replace("\r\n", "\n")) for name, value in fields]
-    return Asked(path=request.path_params, query=dict(request.query_params), form=sent)
+    return PageRequest(path=request.path_params, query=dict(request.query_params), form=sent)
 
 
 def no_page(path: str) -> NotFound:

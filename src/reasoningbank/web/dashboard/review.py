@@ -11,22 +11,22 @@ from reasoningbank.web.dashboard.pages import Done
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.web.dashboard.pages import Asked, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, Shown
 
 PAGE = 20
 
 
-def claims(bank: Bank, _: Asked) -> Shown:
+def claims(bank: Bank, _: PageRequest) -> Shown:
     """Read what agents recorded and nobody has confirmed, what was shown most first."""
     return {"review": bank.quarantine.review(limit=PAGE), "tab": "claims"}
 
 
-def quarantines(bank: Bank, _: Asked) -> Shown:
+def quarantines(bank: Bank, _: PageRequest) -> Shown:
     """Read what is held back, and why."""
     return {"quarantines": bank.quarantine.list(), "tab": "quarantine"}
 
 
-def promotions(bank: Bank, _: Asked) -> Shown:
+def promotions(bank: Bank, _: PageRequest) -> Shown:
     """Read what several projects have learned, and what was promoted."""
     member = bool(bank.membership)
     return {
@@ -37,14 +37,14 @@ def promotions(bank: Bank, _: Asked) -> Shown:
     }
 
 
-def merges(bank: Bank, asked: Asked) -> Shown:
+def merges(bank: Bank, asked: PageRequest) -> Shown:
     """Read what was made of several memories, beside them."""
     number = asked.whole("page", 1, most=10**6, least=1)
     found = bank.curation.merges(limit=PAGE + 1, offset=(number - 1) * PAGE)
     return {"merges": found[:PAGE], "number": number, "more": len(found) > PAGE, "tab": "merges"}
 
 
-def decide(bank: Bank, asked: Asked) -> Done:
+def decide(bank: Bank, asked: PageRequest) -> Done:
     """Approve or reject claims."""
     chosen = asked.all("id")
     if not chosen:
@@ -59,7 +59,7 @@ def decide(bank: Bank, asked: Asked) -> Done:
     raise InvalidInput("a claim is approved or rejected", hint="Use one of the two buttons.")
 
 
-def release(bank: Bank, asked: Asked) -> Done:
+def release(bank: Bank, asked: PageRequest) -> Done:
     """Let memories out of a quarantine."""
     quarantine, memory = asked.text("quarantine") or None, asked.text("memory") or None
     report = bank.quarantine.release(quarantine_id=None if memory else quarantine, memory_id=memory)
@@ -68,7 +68,7 @@ def release(bank: Bank, asked: Asked) -> Done:
     return Done(to="review/quarantine", said=said)
 
 
-def promote(bank: Bank, asked: Asked) -> Done:
+def promote(bank: Bank, asked: PageRequest) -> Done:
     """Store a reviewed lesson in the team or the org."""
     found = next((each for each in bank.sharing.candidates() if each.id == asked.text("candidate")), None)
     if found is None:
@@ -84,13 +84,13 @@ def promote(bank: Bank, asked: Asked) -> Done:
     return Done(to="review/promotions", said=f"Promoted to the {made.level} {made.name}: {made.memory.title}")
 
 
-def demote(bank: Bank, asked: Asked) -> Done:
+def demote(bank: Bank, asked: PageRequest) -> Done:
     """Take a promoted lesson out of its team or org."""
     made = bank.sharing.demote(asked.text("memory"), reviewer=local_tenant(), reason=asked.text("reason"))
     return Done(to="review/promotions", said=f"No longer in the {made.level} {made.name}: {made.memory.title}")
 
 
-def undo(bank: Bank, asked: Asked) -> Done:
+def undo(bank: Bank, asked: PageRequest) -> Done:
     """Take a merge apart again."""
     report = bank.curation.undo(asked.text("merge"))
     said = f"{counted(len(report.restored), 'memory is', 'memories are')} as before the merge."

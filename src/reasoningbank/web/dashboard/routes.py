@@ -21,9 +21,9 @@ from reasoningbank.web.dashboard.pages import (
     HEADERS,
     STATIC,
     Action,
-    Asked,
     Dashboard,
     Page,
+    PageRequest,
     form_of,
     no_page,
 )
@@ -132,7 +132,7 @@ def _login(dashboard: Dashboard) -> Callable[[Request], Awaitable[Response]]:
     async def entered(request: Request) -> Response:
         # A browser always says where a form comes from; the gate has looked whether it is from here.
         try:
-            sent = await form_of(request) if "origin" in request.headers else Asked()
+            sent = await form_of(request) if "origin" in request.headers else PageRequest()
         except BankError as error:
             return dashboard.refused(request, error, None)
         cookie = await dashboard.browsers.by_token(sent.text("token"))

@@ -11,7 +11,7 @@ from typing import Literal
 
 from reasoningbank.types.quantity import counted
 
-Kind = Literal["same", "gone", "new"]
+PieceKind = Literal["same", "gone", "new"]
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _LONGEST = 4_000
 """Words of a text that are compared one by one; of longer texts the lines are."""
@@ -22,7 +22,7 @@ _UNITS: tuple[tuple[int, str], ...] = ((31_536_000, "year"), (2_592_000, "month"
 class Piece:
     """A piece of two compared texts: in both, only in the earlier one, or only in the later one."""
 
-    kind: Kind
+    kind: PieceKind
     text: str
 
 

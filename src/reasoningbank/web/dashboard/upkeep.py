@@ -17,7 +17,7 @@ from reasoningbank.web.requests import TENANT
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings, ShownSetting
-    from reasoningbank.web.dashboard.pages import Asked, Dashboard, Handler, Shown
+    from reasoningbank.web.dashboard.pages import Dashboard, PageHandler, PageRequest, Shown
 
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -31,15 +31,15 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """The groups of settings, by the first word of their names."""
 
 
-def jobs(bank: Bank, _: Asked) -> Shown:
+def jobs(bank: Bank, _: PageRequest) -> Shown:
     """Read what background work was done, what waits, and what failed for good."""
     return {"work": background_work(bank), "next_due": bank.jobs.next_due()}
 
 
-def settings_handler(dashboard: Dashboard) -> Handler:
+def settings_handler(dashboard: Dashboard) -> PageHandler:
     """Return the handler of the settings, which the server's own tenant alone is shown."""
 
-    def page(bank: Bank, _: Asked) -> Shown:
+    def page(bank: Bank, _: PageRequest) -> Shown:
         return {
             "groups": grouped(dashboard.settings),
             "version": reasoningbank.__version__,
