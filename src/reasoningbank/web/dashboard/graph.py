@@ -11,7 +11,7 @@ from reasoningbank.types.walk import DIRECTIONS, Direction, WalkParameters, Walk
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.web.dashboard.pages import PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, PageValues
 
 _SEEDS = 3
 _STARTS = 24
@@ -20,7 +20,7 @@ _DEPTH, _DEEPEST = 3, 6
 _SHORT = 60
 
 
-def walked(bank: Bank, asked: PageRequest) -> Shown:
+def walked(bank: Bank, asked: PageRequest) -> PageValues:
     """Read what a question finds in the graph and where the walk leads from there, or from one node."""
     label = next((known for known in LABELS if known == asked.text("label")), None)
     direction: Direction = next((known for known in DIRECTIONS if known == asked.text("direction")), "both")

@@ -8,7 +8,7 @@ from reasoningbank.types.memory import ORDERS, OUTCOMES, STATES, Order, State
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.web.dashboard.pages import PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, PageValues
 
 PAGE = 50
 """Memories on one page of the list."""
@@ -19,7 +19,7 @@ _USUAL: tuple[State, ...] = ("active", "candidate")
 _LEVELS = {"": None, "proven": 0.7, "sure": 0.85}
 
 
-def listed(bank: Bank, asked: PageRequest) -> Shown:
+def listed(bank: Bank, asked: PageRequest) -> PageValues:
     """Read what a search finds, or a page of the list."""
     chosen = {
         "q": asked.text("q"),

@@ -16,14 +16,14 @@ from reasoningbank.web.dashboard.pages import Done
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.types.memory import Event, Memory
-    from reasoningbank.web.dashboard.pages import PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, PageValues
 
 _MEETINGS = 25
 _EVIDENCE = frozenset({"recorded", "rolled_up", "explicit", "usage", "outcome", "stability", "disuse"})
 _REASONS = {VOUCHED: "A person stands by it", CONFIRMED: "Confirmed by", ENTERED: "It came from", INHERITED: "Made of"}
 
 
-def one(bank: Bank, asked: PageRequest) -> Shown:
+def one(bank: Bank, asked: PageRequest) -> PageValues:
     """Read everything about a memory."""
     memory = bank.get(asked.path["id"])
     events = bank.memories.history(memory.id)
@@ -40,7 +40,7 @@ def one(bank: Bank, asked: PageRequest) -> Shown:
     }
 
 
-def edited(bank: Bank, asked: PageRequest) -> Shown:
+def edited(bank: Bank, asked: PageRequest) -> PageValues:
     """Read what the form of a memory holds."""
     return {
         "memory": bank.get(asked.path["id"]),
@@ -49,7 +49,7 @@ def edited(bank: Bank, asked: PageRequest) -> Shown:
     }
 
 
-def compared(bank: Bank, asked: PageRequest) -> Shown:
+def compared(bank: Bank, asked: PageRequest) -> PageValues:
     """Read two versions of a memory; without others named the newest one and the one before it."""
     versions = bank.memories.versions(asked.path["id"])
     known = {version.version: version for version in versions}

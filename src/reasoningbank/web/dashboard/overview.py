@@ -18,13 +18,13 @@ from reasoningbank.web.requests import TENANT
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.web.dashboard.pages import Dashboard, PageHandler, PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import Dashboard, PageHandler, PageRequest, PageValues
 
 WEEK = timedelta(days=7)
 _FEW = 5
 
 
-def overview(bank: Bank, _: PageRequest) -> Shown:
+def overview(bank: Bank, _: PageRequest) -> PageValues:
     """Read what the overview shows of the bank."""
     states = [one.state for one in bank.sessions.states(limit=0)]
     report = bank.report()
@@ -48,7 +48,7 @@ def handler(dashboard: Dashboard) -> PageHandler:
         own = request.scope.get(TENANT) == dashboard.owner
         clients = await to_thread.run_sync(lambda: _clients(dashboard)) if own else {}
 
-        def page(bank: Bank, asked: PageRequest) -> Shown:
+        def page(bank: Bank, asked: PageRequest) -> PageValues:
             return {**overview(bank, asked), "own": own, **clients, "clients": clients.get("clients", [])}
 
         return await dashboard.page("overview.html", "overview", page)(request)

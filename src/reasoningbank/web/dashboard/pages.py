@@ -97,10 +97,10 @@ class Done:
     said: str
 
 
-Shown = Mapping[str, object]
+PageValues = Mapping[str, object]
 """What a template is given."""
-Page = Callable[["Bank", PageRequest], Shown]
-Action = Callable[["Bank", PageRequest], Done]
+Page = Callable[["Bank", PageRequest], PageValues]
+FormAction = Callable[["Bank", PageRequest], Done]
 
 
 class Dashboard:
@@ -154,7 +154,7 @@ class Dashboard:
 
         return self._answering(shown)
 
-    def action(self, action: Action, *, makes: bool = False) -> PageHandler:
+    def action(self, action: FormAction, *, makes: bool = False) -> PageHandler:
         """Return the handler of a form that changes something, and then leads to a page that tells it."""
 
         async def done(request: Request, person: SignedIn) -> Response:
@@ -187,7 +187,7 @@ class Dashboard:
         return f"{HOME}{f'/{place}' if place else ''}{f'?{text}' if text else ''}"
 
     def render(
-        self, request: Request, template: str, person: SignedIn | None, values: Shown, status: int = 200
+        self, request: Request, template: str, person: SignedIn | None, values: PageValues, status: int = 200
     ) -> HTMLResponse:
         """Return a page."""
         shared: dict[str, object] = {

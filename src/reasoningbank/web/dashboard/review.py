@@ -11,22 +11,22 @@ from reasoningbank.web.dashboard.pages import Done
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.web.dashboard.pages import PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, PageValues
 
 PAGE = 20
 
 
-def claims(bank: Bank, _: PageRequest) -> Shown:
+def claims(bank: Bank, _: PageRequest) -> PageValues:
     """Read what agents recorded and nobody has confirmed, what was shown most first."""
     return {"review": bank.quarantine.review(limit=PAGE), "tab": "claims"}
 
 
-def quarantines(bank: Bank, _: PageRequest) -> Shown:
+def quarantines(bank: Bank, _: PageRequest) -> PageValues:
     """Read what is held back, and why."""
     return {"quarantines": bank.quarantine.list(), "tab": "quarantine"}
 
 
-def promotions(bank: Bank, _: PageRequest) -> Shown:
+def promotions(bank: Bank, _: PageRequest) -> PageValues:
     """Read what several projects have learned, and what was promoted."""
     member = bool(bank.membership)
     return {
@@ -37,7 +37,7 @@ def promotions(bank: Bank, _: PageRequest) -> Shown:
     }
 
 
-def merges(bank: Bank, asked: PageRequest) -> Shown:
+def merges(bank: Bank, asked: PageRequest) -> PageValues:
     """Read what was made of several memories, beside them."""
     number = asked.whole("page", 1, most=10**6, least=1)
     found = bank.curation.merges(limit=PAGE + 1, offset=(number - 1) * PAGE)

@@ -20,8 +20,8 @@ from reasoningbank.web.dashboard.pages import (
     CSRF,
     HEADERS,
     STATIC,
-    Action,
     Dashboard,
+    FormAction,
     Page,
     PageRequest,
     form_of,
@@ -48,7 +48,7 @@ PAGES: tuple[tuple[str, str, str, Page], ...] = (
     ("/jobs", "jobs.html", "jobs", upkeep.jobs),
 )
 """Every page below ``/dashboard``: its template, its entry of the navigation, and what it reads."""
-ACTIONS: tuple[tuple[str, Action], ...] = (
+ACTIONS: tuple[tuple[str, FormAction], ...] = (
     ("/memories/{id}/rate", memory.rate),
     ("/memories/{id}/edit", memory.edit),
     ("/memories/{id}/state", memory.set_state),

@@ -13,7 +13,7 @@ from reasoningbank.web.dashboard.pages import Done
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.types.memory import Memory
-    from reasoningbank.web.dashboard.pages import PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import PageRequest, PageValues
 
 PAGE = 50
 _MOST_STEPS = 200
@@ -22,7 +22,7 @@ _REFUSALS = 100
 _VERDICTS = frozenset(VERDICTS) - {"unknown"}
 
 
-def listed(bank: Bank, asked: PageRequest) -> Shown:
+def listed(bank: Bank, asked: PageRequest) -> PageValues:
     """Read where each session stands."""
     state = next((known for known in PROGRESS if known == asked.text("state")), None)
     found = bank.sessions.states(state=state, limit=0)
@@ -38,7 +38,7 @@ def listed(bank: Bank, asked: PageRequest) -> Shown:
     }
 
 
-def one(bank: Bank, asked: PageRequest) -> Shown:
+def one(bank: Bank, asked: PageRequest) -> PageValues:
     """Read a session with its steps, its judgements, and what it was shown, taught and refused."""
     found = captured_session(bank, asked.path["id"])
     steps = list(enumerate(found.trajectory.steps))
@@ -62,7 +62,7 @@ def one(bank: Bank, asked: PageRequest) -> Shown:
     }
 
 
-def refusals(bank: Bank, _: PageRequest) -> Shown:
+def refusals(bank: Bank, _: PageRequest) -> PageValues:
     """Read the lessons that were not stored, and why."""
     return {"refusals": bank.distillation.refusals(limit=_REFUSALS)}
 

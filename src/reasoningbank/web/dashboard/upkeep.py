@@ -17,7 +17,7 @@ from reasoningbank.web.requests import TENANT
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings, ShownSetting
-    from reasoningbank.web.dashboard.pages import Dashboard, PageHandler, PageRequest, Shown
+    from reasoningbank.web.dashboard.pages import Dashboard, PageHandler, PageRequest, PageValues
 
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -31,7 +31,7 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """The groups of settings, by the first word of their names."""
 
 
-def jobs(bank: Bank, _: PageRequest) -> Shown:
+def jobs(bank: Bank, _: PageRequest) -> PageValues:
     """Read what background work was done, what waits, and what failed for good."""
     return {"work": background_work(bank), "next_due": bank.jobs.next_due()}
 
@@ -39,7 +39,7 @@ def jobs(bank: Bank, _: PageRequest) -> Shown:
 def settings_handler(dashboard: Dashboard) -> PageHandler:
     """Return the handler of the settings, which the server's own tenant alone is shown."""
 
-    def page(bank: Bank, _: PageRequest) -> Shown:
+    def page(bank: Bank, _: PageRequest) -> PageValues:
         return {
             "groups": grouped(dashboard.settings),
             "version": reasoningbank.__version__,
