@@ -23,7 +23,8 @@ GLOBEX = "the-token-of-globex-industries"
 START = (
     "from reasoningbank.mcp import serve_http\n"
     "from reasoningbank.web.app import build_web\n"
-    "serve_http(tenant='acme', project='shop', port={port}, web=build_web)\n"
+    "from reasoningbank.web.dashboard.routes import dashboard_of\n"
+    "serve_http(tenant='acme', project='shop', port={port}, web=build_web, dashboard=dashboard_of)\n"
 )
 
 

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 import reasoningbank
 from reasoningbank.errors import AccessDenied
+from reasoningbank.mcp.browsers import signed_in
 from reasoningbank.operations.composed import background_work
 from reasoningbank.settings import shown_settings
-from reasoningbank.web.dashboard.access import signed_in
 from reasoningbank.web.requests import TENANT
 
 if TYPE_CHECKING:
