@@ -24,11 +24,9 @@ from reasoningbank.storage import schema
 from reasoningbank.storage.connection import RowSource
 from reasoningbank.storage.graph_tables import GraphCache
 from reasoningbank.storage.index_port import Nearby
-from reasoningbank.storage.locks import LOCK_TIMEOUT
 from reasoningbank.storage.postgres_connection import (
     READ_ONE,
     READ_STATE,
-    STATEMENT_SECONDS,
     BankOwner,
     ConnectionPool,
     PostgresSource,
@@ -36,6 +34,7 @@ from reasoningbank.storage.postgres_connection import (
     translated,
 )
 from reasoningbank.storage.postgres_copies import BankCopies
+from reasoningbank.storage.postgres_replica import reads_of
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.sidecars import SidecarArrays
 from reasoningbank.storage.sqlite import owner_rows
@@ -92,6 +91,7 @@ class PostgresDatabase:
         self._scope = scope
         self._copies = copies
         self._pool = pool
+        self._reads = reads_of(pool)
         self._place = f"{shown_url(pool.url)}, {scope.shown}"
         self._lock = threading.Lock()
         self._closed = False
@@ -115,22 +115,35 @@ class PostgresDatabase:
             return source.run_each(sql, rows)
 
     @contextmanager
-    def reading(self, mode: str = READ_STATE, seconds: float = STATEMENT_SECONDS) -> Iterator[PostgresSource]:
-        """Give a transaction that reads, whose state is that of its first statement."""
+    def reading(self, mode: str = READ_STATE, *, whole: bool = False, copied: bool = False) -> Iterator[PostgresSource]:
+        """Give a transaction that reads, whose state is that of its first statement.
+
+        Args:
+            mode: Of the transaction.
+            whole: It reads everything, and takes as long as that does.
+            copied: It may read a replica that holds all that this process has seen.
+        """
         self._check_open()
-        with self._pool.begun(self.owner.begin(mode, seconds)) as connection:
+        limits = self._pool.limits._replace(statement=0) if whole else self._pool.limits
+        pool = self._reads if copied else self._pool
+        with pool.begun(self.owner.begin(mode, limits)) as connection:
             yield PostgresSource(self._place, self.project, connection)
             with translated(self._place):
                 connection.execute("COMMIT")
 
     @contextmanager
-    def writing(self, seconds: float = STATEMENT_SECONDS) -> Iterator[Unit]:
-        """Give one transaction under the lock; it is committed when the block ends without an error."""
+    def writing(self, *, whole: bool = False) -> Iterator[Unit]:
+        """Give one transaction under the lock; it is committed when the block ends without an error.
+
+        Args:
+            whole: It replaces everything, and takes as long as that does.
+        """
         self._check_open()
+        limits = self._pool.limits._replace(statement=0) if whole else self._pool.limits
         turn = self._pool.turn(self.owner.bank, self.path.name)
-        turn.join(LOCK_TIMEOUT)
+        turn.join(limits.lock)
         try:
-            with self._pool.begun(self.owner.begin_writing(seconds), writing=True) as connection:
+            with self._pool.begun(self.owner.begin_writing(limits), writing=True) as connection:
                 source = self._writer.begun_on(connection) if self._writer else self._first_writer(connection)
                 unit = Unit(source, self._standings, self.project)
                 try:
@@ -138,6 +151,7 @@ class PostgresDatabase:
                         raise StoreTooNew("a newer version has changed the database while this one had it open")
                     yield unit
                     unit.commit()
+                    self._reads.written(connection)
                 finally:
                     unit.end()
         finally:
@@ -157,7 +171,7 @@ class PostgresDatabase:
     ) -> Iterator[SearchState]:
         """Give a search of the memories in one state of the bank."""
         indexes = self._searched()
-        with self.reading() as source:
+        with self.reading(copied=True) as source:
             yield indexes.search(source, conditions, query, leg, context=context, again=again, nearby=nearby)
 
     @contextmanager
@@ -166,16 +180,16 @@ class PostgresDatabase:
     ) -> Iterator[FoundInGraph]:
         """Give a search of the graph in one state of the bank."""
         indexes = self._searched()
-        with self.reading() as source:
+        with self.reading(copied=True) as source:
             yield indexes.search_graph(source, kind, condition, query)
 
     def similar_traces(self, query: Vector, limit: int, least: float) -> SimilarTraces:
         indexes = self._searched()
-        with self.reading() as source:
+        with self.reading(copied=True) as source:
             return indexes.similar_traces(source, query, limit, least)
 
     def check(self) -> StoreReport:
-        with self.reading(seconds=0) as source:
+        with self.reading(whole=True) as source:
             [(version, bank_bytes)] = source.run(
                 "SELECT current_setting('server_version'), (SELECT coalesce(sum(pg_column_size(m.*)), 0) "
                 "FROM memories AS m)"
@@ -192,7 +206,7 @@ class PostgresDatabase:
     def backup(self, target: Path) -> None:
         from reasoningbank.storage.postgres_copies import write_backup
 
-        with self.reading(seconds=0) as source:
+        with self.reading(whole=True) as source:
             write_backup(source, self._scope, target)
 
     def keep(self) -> None:
@@ -301,7 +315,7 @@ class PostgresStorage:
             try:
                 if known:
                     database.keep()
-                with database.writing(seconds=0) as unit:
+                with database.writing(whole=True) as unit:
                     read_backup(backup, unit)
             finally:
                 database.close()
@@ -320,18 +334,21 @@ class PostgresStorage:
 
     def _known(self, scope: Scope) -> BankOwner | None:
         tenant = tenant_key(scope.tenant)
-        rows = self._asked(BankOwner(tenant, 0), "SELECT id FROM banks WHERE place = ?", (_place(scope),))
+        rows = self._asked(BankOwner(tenant, 0), "SELECT id FROM banks WHERE place = ?", (place_key(scope),))
         return BankOwner(tenant, cast(int, rows[0][0])) if rows else None
 
     def _made(self, scope: Scope) -> BankOwner:
         """Return the bank of a scope, made unless somebody else has made it by now."""
         tenant = tenant_key(scope.tenant)
-        with self._pool.used(), self._pool.begun(BankOwner(tenant, 0).begin("READ WRITE"), writing=True) as connection:
+        with (
+            self._pool.used(),
+            self._pool.begun(BankOwner(tenant, 0).begin("READ WRITE", self._pool.limits), writing=True) as connection,
+        ):
             source = PostgresSource(shown_url(self._pool.url), scope.project, connection)
             made = source.run(
                 "INSERT INTO banks (place, owner, level, project) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING "
                 "RETURNING id",
-                (_place(scope), scope.tenant, scope.level, scope.project),
+                (place_key(scope), scope.tenant, scope.level, scope.project),
             )
             if made:
                 source.run(f"SET LOCAL reasoningbank.bank = '{int(cast(int, made[0][0]))}'")
@@ -346,7 +363,7 @@ class PostgresStorage:
         return found
 
     def _asked(self, owner: BankOwner, sql: str, values: Sequence[Value]) -> Sequence[Row]:
-        with self._pool.used(), self._pool.begun(owner.begin(READ_ONE)) as connection:
+        with self._pool.used(), self._pool.begun(owner.begin(READ_ONE, self._pool.limits)) as connection:
             return PostgresSource(shown_url(self._pool.url), "", connection).run(sql, values)
 
 
@@ -356,6 +373,6 @@ def tenant_key(tenant: str) -> str:
     return "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32]))
 
 
-def _place(scope: Scope) -> str:
+def place_key(scope: Scope) -> str:
     """Return what stands for the level and the name of a scope among those of its tenant."""
     return hashlib.sha256(f"{scope.level}\0{scope.project}".encode()).hexdigest()

@@ -24,10 +24,11 @@ from reasoningbank.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from reasoningbank.settings import POSTGRESQL, shown_url
+from reasoningbank.settings import shown_url
 from reasoningbank.storage import schema
 from reasoningbank.storage.connection import statements_of
-from reasoningbank.storage.locks import LOCK_TIMEOUT, ThreadTurn
+from reasoningbank.storage.locks import ThreadTurn
+from reasoningbank.storage.postgres_url import Limits, postgres_url
 from reasoningbank.storage.rows import WEIGHT_COLUMNS, Row, Value
 from reasoningbank.storage.sqlite_connection import PART, TEXT_INDEXES
 from reasoningbank.storage.unit import ERASURE
@@ -40,11 +41,8 @@ SCHEMA = "reasoningbank"
 """The schema of a database in which all banks are."""
 LOCKS = 0x52424E4B << 32
 """Advisory locks: this one of whoever changes the schema, and behind it one for each bank."""
-STATEMENT_SECONDS = 60
-"""Longer statements are ended by the server, but for checks and copies, which read everything."""
-CONNECT_SECONDS = 10
-CONNECTIONS = 8
-"""Most connections of a process that read, and as many again that write, to one database."""
+INDEX_LOCKS = LOCKS + (1 << 31)
+"""Behind this, one for the index of vectors of each bank."""
 INIT_HINT = "Run `rbank database init ADMIN_URL` once, and open banks with the URL that it prints."
 _SERVER_HINT = "Check that the server runs and can be reached; what was acknowledged is safe."
 _BATCH = 500
@@ -164,15 +162,14 @@ def connected(url: str) -> psycopg.Connection[Row]:
         StoreUnavailable: When the server cannot be reached.
     """
     driver = _driver()
-    if not url.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL)):
-        raise ConfigurationError("this is not a URL of a PostgreSQL database", hint="It begins with postgresql://.")
+    place = postgres_url(url)
     try:
         connection = driver.connect(
-            url,
+            place.server,
             autocommit=True,
             prepare_threshold=None,
             client_encoding="utf8",
-            connect_timeout=CONNECT_SECONDS,
+            connect_timeout=max(2, round(place.connect_seconds)),
             application_name="reasoningbank",
         )
     except (driver.ProgrammingError, ValueError) as error:
@@ -247,11 +244,21 @@ class ConnectionPool:
 
     Args:
         url: With the role that works with banks.
+
+    Attributes:
+        url: The same.
+        place: What it says.
+        limits: How long a transaction may take.
+        position: The position in the log of the database up to which this process has seen it, where that matters;
+            None when it is not known.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._places = {writing: threading.BoundedSemaphore(CONNECTIONS) for writing in (False, True)}
+        self.place = postgres_url(url)
+        self.limits = self.place.limits
+        self.position: int | None = 0
+        self._places = {writing: threading.BoundedSemaphore(self.place.connections) for writing in (False, True)}
         self._lock = threading.Lock()
         self._idle: list[psycopg.Connection[Row]] = []
         self._users = 0
@@ -293,8 +300,11 @@ class ConnectionPool:
             StoreBusy: When none becomes free.
         """
         places = self._places[writing]
-        if not places.acquire(timeout=LOCK_TIMEOUT):
-            raise StoreBusy(f"all {CONNECTIONS} connections to {shown_url(self.url)} are in use")
+        if not places.acquire(timeout=self.limits.lock):
+            raise StoreBusy(
+                f"all {self.place.connections} connections to {self.place.shown} are in use",
+                hint="Try again; ?pool= in the URL allows more of them.",
+            )
         try:
             connection = self._begun(begin)
             try:
@@ -303,6 +313,12 @@ class ConnectionPool:
                 self._give_back(connection)
         finally:
             places.release()
+
+    def seen(self, connection: psycopg.Connection[Row]) -> None:
+        """Remember the position in the log up to which a connection shows the database."""
+        [(position,)] = cursor_rows(connection, POSITION, ())
+        with self._lock:
+            self.position = max(self.position or 0, int(cast(int, position)))
 
     def _begun(self, begin: str) -> psycopg.Connection[Row]:
         """Return a connection in a transaction; one that was idle may have lost its server, and then a new one."""
@@ -371,6 +387,7 @@ class ConnectionPool:
             raise StoreTooNew(f"{place} has schema {version}; this version knows up to {len(schema.MIGRATIONS)}")
 
 
+POSITION = "SELECT (pg_current_wal_lsn() - '0/0')::bigint"
 _VERSION = f"SELECT version FROM {SCHEMA}.schema_version"  # noqa: S608 - a constant name
 _POWERS = f"""
 SELECT EXISTS (SELECT 1 FROM pg_roles AS r WHERE (r.rolsuper OR r.rolbypassrls) AND pg_has_role(r.oid, 'MEMBER'))
@@ -464,20 +481,25 @@ class BankOwner(NamedTuple):
     tenant: str
     bank: int
 
-    def begin(self, mode: str, seconds: float = STATEMENT_SECONDS) -> str:
+    def begin(self, mode: str, limits: Limits) -> str:
         """Return what begins a transaction; nothing of it outlives the transaction."""
         return (
             f"BEGIN {mode}; SET LOCAL search_path = {SCHEMA}, pg_temp; SET LOCAL jit = off; "
-            f"SET LOCAL statement_timeout = '{int(seconds)}s'; SET LOCAL lock_timeout = '{int(LOCK_TIMEOUT)}s'; "
+            f"SET LOCAL statement_timeout = '{round(limits.statement * 1_000)}ms'; "
+            f"SET LOCAL lock_timeout = '{round(limits.lock * 1_000)}ms'; "
             f"SET LOCAL reasoningbank.tenant = '{self.tenant}'; SET LOCAL reasoningbank.bank = '{self.bank}'"
         )
 
-    def begin_writing(self, seconds: float = STATEMENT_SECONDS) -> str:
+    def begin_writing(self, limits: Limits) -> str:
         """Return the same for a transaction that writes: under the bank's lock, and durable when it is committed."""
         return (
-            f"{self.begin('READ WRITE', seconds)}; SET LOCAL synchronous_commit = on; "
+            f"{self.begin('READ WRITE', limits)}; SET LOCAL synchronous_commit = on; "
             f"SELECT pg_advisory_xact_lock({LOCKS + self.bank}); SAVEPOINT begun"
         )
+
+    def begin_indexing(self, limits: Limits) -> str:
+        """Return the same for a transaction that writes to the index of the bank's vectors, under a lock of its own."""
+        return f"{self.begin('READ WRITE', limits)}; SELECT pg_advisory_xact_lock({INDEX_LOCKS + self.bank})"
 
 
 READ_ONE, READ_STATE = "READ ONLY", "ISOLATION LEVEL REPEATABLE READ, READ ONLY"

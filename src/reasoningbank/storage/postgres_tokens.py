@@ -59,12 +59,13 @@ class PostgresTokens:
         return bool(self._changed(tenant, "DELETE FROM tokens WHERE id = ? RETURNING id", (token_id,)))
 
     def _asked(self, tenant: str, sql: str, values: Sequence[Value] = ()) -> Sequence[Row]:
-        with self._pool.begun(BankOwner(tenant, 0).begin(READ_ONE)) as connection:
+        with self._pool.begun(BankOwner(tenant, 0).begin(READ_ONE, self._pool.limits)) as connection:
             return PostgresSource(shown_url(self._pool.url), "", connection).run(sql, values)
 
     def _changed(self, tenant: str, sql: str, values: Sequence[Value]) -> Sequence[Row]:
         place = shown_url(self._pool.url)
-        with self._pool.begun(BankOwner(tenant_key(tenant), 0).begin("READ WRITE"), writing=True) as connection:
+        begin = BankOwner(tenant_key(tenant), 0).begin("READ WRITE", self._pool.limits)
+        with self._pool.begun(begin, writing=True) as connection:
             rows = PostgresSource(place, "", connection).run(sql, values)
             with translated(place):
                 connection.execute("COMMIT")
