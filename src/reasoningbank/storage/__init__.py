@@ -26,7 +26,7 @@ def open_storage(url: str | None, *, home: Path, vectors: str = "") -> Storage:
             index beside any of them.
         home: The data directory of the embedded default.
         vectors: An index of vectors beside the banks, unless the URL names one: ``qdrant+http://...``,
-            ``milvus+http://...`` or ``milvus:///PATH``; empty for none.
+            ``milvus+http://...``, ``milvus:///PATH``, or ``pgvector`` for that of the database; empty for none.
 
     Raises:
         ConfigurationError: When the URL names no store that exists.
@@ -37,7 +37,7 @@ def open_storage(url: str | None, *, home: Path, vectors: str = "") -> Storage:
         return storage
     from reasoningbank.storage.indexed import IndexedStorage, index_of
 
-    return IndexedStorage(storage, index_of(named or vectors))
+    return IndexedStorage(storage, index_of(named or vectors, banks=place))
 
 
 def _opened(url: str, home: Path) -> Storage:

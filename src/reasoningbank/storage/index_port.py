@@ -76,6 +76,11 @@ NO_HEAD = Head("", -1)
 """What an index says that knows nothing of a bank."""
 
 
+def digest(text: str) -> str:
+    """Return what stands for a text in conditions: nothing in it can end one."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 @dataclass(frozen=True, slots=True)
 class BankPlace:
     """Where a bank lies in an index.

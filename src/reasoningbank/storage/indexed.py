@@ -23,7 +23,7 @@ from typing import cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from reasoningbank.errors import BankError, ConfigurationError, StoreUnavailable
-from reasoningbank.settings import shown_url
+from reasoningbank.settings import POSTGRESQL, shown_url
 from reasoningbank.storage.database import Database, GraphReader, GraphSearch, MemorySearch
 from reasoningbank.storage.index_port import (
     INDEX,
@@ -392,7 +392,11 @@ _SCHEMES = {
     "milvus+https": "https",
     "milvus": "",
 }
-_USUAL = "Use qdrant+http://HOST:6333, milvus+http://HOST:19530 or milvus:///PATH/FILE.db."
+PGVECTOR = "pgvector"
+"""What names the index in the database of the banks itself."""
+_USUAL = (
+    "Use qdrant+http://HOST:6333, milvus+http://HOST:19530 or milvus:///PATH/FILE.db; pgvector for banks in PostgreSQL."
+)
 _COLLECTIONS = ("shared", "project")
 
 
@@ -410,23 +414,34 @@ def close_indexes() -> None:
         each.close()
 
 
-def index_of(url: str) -> VectorIndex:
+def index_of(url: str, *, banks: str = "") -> VectorIndex:
     """Return the index at a URL, the same for all banks of the process; it is connected to when it is needed.
 
     Args:
         url: ``qdrant+http://[:KEY@]HOST:PORT[/PREFIX]``, ``milvus+http://[USER:PASSWORD@]HOST:PORT[/PREFIX]`` or
             ``milvus:///FILE``; ``?collections=project`` makes one collection for each bank, ``timeout`` gives seconds.
+            ``pgvector`` is that of the database of the banks.
+        banks: The URL of the banks.
 
     Raises:
         ConfigurationError: When the URL names no index that exists.
     """
     with _opening:
-        if url not in _indexes:
-            _indexes[url] = _made(url)
-        return _indexes[url]
+        name = f"{PGVECTOR} {banks}" if url == PGVECTOR else url
+        if name not in _indexes:
+            _indexes[name] = _made(url, banks)
+        return _indexes[name]
 
 
-def _made(url: str) -> VectorIndex:
+def _made(url: str, banks: str) -> VectorIndex:
+    if url == PGVECTOR:
+        if urlsplit(banks).scheme not in POSTGRESQL:
+            raise ConfigurationError(
+                "the index pgvector is one of a PostgreSQL database, and the banks are in none", hint=_USUAL
+            )
+        from reasoningbank.storage.pgvector_index import PgvectorIndex
+
+        return PgvectorIndex(banks)
     known = _parsed(url)
     if url.startswith("qdrant"):
         from reasoningbank.storage.qdrant_index import QdrantIndex

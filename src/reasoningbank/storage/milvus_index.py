@@ -8,14 +8,24 @@ somebody has written. What Milvus knows of a bank is an entity of its own, writt
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.errors import ConfigurationError, StoreUnavailable
-from reasoningbank.storage.index_port import DOWN_HINT, NO_HEAD, UNKNOWN, BankPlace, Head, IndexUrl, Named, Near, Point
+from reasoningbank.storage.index_port import (
+    DOWN_HINT,
+    NO_HEAD,
+    UNKNOWN,
+    BankPlace,
+    Head,
+    IndexUrl,
+    Named,
+    Near,
+    Point,
+    digest,
+)
 from reasoningbank.storage.rows import to_microseconds
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, TASK_LEG, Filter
 
@@ -292,9 +302,9 @@ def _entity(place: BankPlace, point: Point) -> Mapping[str, object]:
         **_nothing(place),
         **_whose(place, point.key),
         **fields,
-        "category": _digest(category),
+        "category": digest(category),
         "tags": [_cut(tag, _TEXT_BYTES) for tag in tags],
-        "tag_digests": [_digest(tag) for tag in tags],
+        "tag_digests": [digest(tag) for tag in tags],
         "link_nodes": [_cut(link, _TEXT_BYTES) for link in links],
         "stamp": point.stamp,
         "key_lesson": _cut(point.lesson, _TEXT_BYTES),
@@ -309,7 +319,7 @@ def _condition(condition: Filter) -> str:
     after, before = condition.created_after, condition.created_before
     compared: Mapping[str, object] = {
         "outcome ==": None if condition.outcome is None else f'"{condition.outcome}"',
-        "category ==": None if condition.category is None else f'"{_digest(condition.category)}"',
+        "category ==": None if condition.category is None else f'"{digest(condition.category)}"',
         "consolidated ==": None if condition.consolidated is None else str(condition.consolidated).lower(),
         "confidence >=": None if condition.min_confidence is None else repr(float(condition.min_confidence)),
         "confidence <": None if condition.below_confidence is None else repr(float(condition.below_confidence)),
@@ -319,18 +329,13 @@ def _condition(condition: Filter) -> str:
     parts = [f"state in [{_listed(condition.states)}]"]
     parts += [f"{name} {value}" for name, value in compared.items() if value is not None]
     if condition.categories is not None:
-        parts.append(f"category in [{_listed([_digest(each) for each in condition.categories])}]")
-    parts += [f'array_contains(tag_digests, "{_digest(tag)}")' for tag in condition.tags]
+        parts.append(f"category in [{_listed([digest(each) for each in condition.categories])}]")
+    parts += [f'array_contains(tag_digests, "{digest(tag)}")' for tag in condition.tags]
     return " and ".join(parts)
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
-
-
-def _digest(text: str) -> str:
-    """Return what stands for a text in expressions: nothing in it can end one."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _cut(text: str, size: int) -> str:

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, StoreTooNew, StoreUnavailable
 from reasoningbank.storage import schema
+from reasoningbank.storage.pgvector_schema import DIMENSION, prepare_vectors
 from reasoningbank.storage.postgres_connection import LOCKS, SCHEMA, connected, cursor_rows, spelled, translated
 from reasoningbank.storage.rows import Row, Value
 from reasoningbank.storage.sqlite_connection import TEXT_INDEXES
@@ -235,15 +236,17 @@ class PreparedDatabase:
         role: The role that works with banks.
         schema: How many migrations the database has had.
         made: Whether the role was made, or got a new password, now.
+        vectors: What the database has for an index of vectors, or why it has none.
     """
 
     url: str
     role: str
     schema: int
     made: bool
+    vectors: str
 
 
-def prepare_database(url: str, *, new_password: bool = False) -> PreparedDatabase:
+def prepare_database(url: str, *, new_password: bool = False, dimension: int = DIMENSION) -> PreparedDatabase:
     """Make or bring up to date the schema of a database for banks, and the role that works with them.
 
     Any number of processes may do so at once: one after another looks at what is missing.
@@ -251,9 +254,10 @@ def prepare_database(url: str, *, new_password: bool = False) -> PreparedDatabas
     Args:
         url: ``postgresql://...`` with an administrator's name: who may make roles and schemas.
         new_password: Give a role that is there already a new password; the old one is refused from then on.
+        dimension: The length of the vectors that get a graph of pgvector, where the server has that.
 
     Raises:
-        ConfigurationError: When the URL is none of a PostgreSQL database.
+        ConfigurationError: When the URL is none of a PostgreSQL database, or vectors of that length have no graph.
         StoreUnavailable: When the server cannot be reached, is too old, or lets this user not do it.
         StoreTooNew: When a newer version has changed the schema.
     """
@@ -262,9 +266,12 @@ def prepare_database(url: str, *, new_password: bool = False) -> PreparedDatabas
         connection.execute(f"SELECT pg_advisory_xact_lock({LOCKS})")
         _check_server(connection)
         version = _migrate(connection)
+        vectors = prepare_vectors(connection, dimension)
         role, password = _role(connection, new_password=new_password)
         connection.execute("COMMIT")
-    return PreparedDatabase(url=_url(url, role, password), role=role, schema=version, made=bool(password))
+    return PreparedDatabase(
+        url=_url(url, role, password), role=role, schema=version, made=bool(password), vectors=vectors
+    )
 
 
 def _check_server(connection: psycopg.Connection) -> None:
