@@ -3,6 +3,7 @@
 Words in the suite are their own stems: stores may stem or not.
 """
 
+from storage.contract.base import Conformance
 from storage.contract.changes import ChangeConformance
 from storage.contract.documents import DocumentConformance
 from storage.contract.evidence import EvidenceConformance
@@ -40,4 +41,13 @@ class StoreConformance(
     """All of it."""
 
 
-__all__ = ["ADVERSARIAL_NAMES", "StoreConformance"]
+__all__ = [
+    "ADVERSARIAL_NAMES",
+    "ChangeConformance",
+    "Conformance",
+    "FilterConformance",
+    "MemoryConformance",
+    "PairConformance",
+    "SearchConformance",
+    "StoreConformance",
+]
