@@ -10,13 +10,15 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 LLM_URL ?=
 SAMPLE ?=
+SCALE ?= 1000000
+ENGINES ?=
 JOURNAL ?=
 PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/test_relay.py \
 	tests/integrations/test_many_sessions.py tests/safety/test_secrets_on_disk.py
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
+.PHONY: help demo test check bench torture bench-scale eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -41,6 +43,9 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	$(BIN)/python benchmarks/bench_initialize.py
 	$(BIN)/python benchmarks/bench_windows.py
 	$(BIN)/python benchmarks/bench_http.py
+
+bench-scale: $(DEV_READY) ## a million memories in each engine, and eight servers on one database; SCALE=100000 for fewer
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_scale.py --memories $(SCALE) --write build/scale.json $(ENGINES)
 
 torture: $(DEV_READY) ## kills, damage, power cuts and secrets many times over, written into docs/reliability.md; PART=... runs a part
 	$(BIN)/python -m pytest --torture --torture-record docs/reliability.json --timeout 0 -s $(PART)

@@ -151,11 +151,12 @@ async def fill(server: Server, count: int) -> None:
 
 
 @contextmanager
-def serving(python: str, home: Path) -> Iterator[Server]:
-    """Starts the server of a version over an empty directory; stops it at the end."""
+def serving(python: str, home: Path, *, url: str = "") -> Iterator[Server]:
+    """Starts the server of a version over an empty directory, or a place for banks; stops it at the end."""
     home.mkdir(mode=0o700)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
     environment |= {"REASONINGBANK_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment |= {"REASONINGBANK_URL": url} if url else {}
     program = "from reasoningbank.cli import main; main()"
     if subprocess.run([python, "-c", "import reasoningbank.cli"], capture_output=True, check=False).returncode:
         program = "from reasoningbank.surfaces.cli import main; main()"
