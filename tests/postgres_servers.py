@@ -101,14 +101,32 @@ class PostgresServer:
         """The URL of a database for a user."""
         return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}"
 
-    def created(self, template: str = "template0") -> str:
-        """The name of a new database."""
+    def created(self, template: str = "template0", *, tablespace: Path | None = None) -> str:
+        """The name of a new database, whose files lie in a folder of the server's user if one is named."""
         import psycopg
 
         name = f"b{os.getpid()}_{next(self._numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            where = ""
+            if tablespace is not None:
+                connection.execute(f"CREATE TABLESPACE {name} LOCATION '{tablespace}'")
+                where = f" TABLESPACE {name}"
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}{where}")
         return name
+
+    def dropped(self, name: str) -> None:
+        """Removes a database and its tablespace."""
+        import psycopg
+
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.execute(f"DROP TABLESPACE IF EXISTS {name}")
+
+    def own(self, folder: Path) -> None:
+        """Makes a folder that the server may use."""
+        folder.mkdir()
+        if self._user:
+            shutil.chown(folder, self._user)
 
     @cache  # noqa: B019 - a server lives as long as the process
     def role(self) -> str:
