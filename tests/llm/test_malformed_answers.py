@@ -1,4 +1,4 @@
-"""Sixty ways in which models spoil an answer: what is harmless is read, nothing is filled in wrongly."""
+"""Ways in which models spoil an answer: what is harmless is read, nothing is filled in wrongly."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ LESSON: dict[str, object] = {
     "steps": [3],
     "tags": ["fares"],
 }
+STRATEGY = {"title": "Read the rules", "description": "When a fare has rules", "content": "Read them first."}
 SECOND = {**LESSON, "title": "Second lesson", "steps": [5]}
 GOOD = json.dumps(OPINION)
 TURNED = json.dumps(dict(reversed(OPINION.items())))
@@ -124,6 +125,27 @@ KINDS = (
     Kind("prose", "The agent was partially successful: 40 %.", read=False),
     Kind("thoughts without an end", f"<think>{GOOD}", read=False),
     Kind("nothing", "  \n", read=False),
+    Kind("no sign for per cent's quotes", GOOD.replace("0.4", "40%")),
+    Kind("a number that begins with a point", GOOD.replace("0.4", ".4")),
+    Kind("a sign of full width", GOOD.replace(", ", "\uff0c").replace(": ", "\uff1a")),
+    Kind("low and high quotes", GOOD.replace('"Step', "\u201eStep").replace('refund."', "refund.\u201c")),
+    Kind("three quotes", GOOD.replace('"Step 3 shows the refund."', '"""Step 3 shows the refund."""')),
+    Kind("text as JSON", json.dumps(GOOD)),
+    Kind("escaped quotes", GOOD.replace('"', '\\"')),
+    Kind("entities of HTML", GOOD.replace('"', "&quot;")),
+    Kind("a list of calls", json.dumps({"tool_calls": [{"type": "f", "function": {"n": "x", "arguments": GOOD}}]})),
+    Kind("values where the schema has types", json.dumps({"type": "object", "properties": OPINION})),
+    Kind("a word in a list", opinion(verdict=["partial"])),
+    Kind("a byte order mark and spaces without width", f"\ufeff\u200b{GOOD}\u200b"),
+    Kind("texts joined by a plus", GOOD.replace("shows the", 'shows " + "the'), read=False),
+    Kind("two words in a list", opinion(verdict=["partial", "success"]), read=False),
+    Kind("two answers in a list", f"[{GOOD}, {opinion(verdict='success')}]", read=False),
+    Kind("a number that is none", GOOD.replace("0.4", "NaN"), read=False),
+    Kind("three dots for the rest", '{"reason": "Step 3 shows the refund.", "completeness": "met", ...}', read=False),
+    Kind("lines of a table", "| verdict | partial |\n|---|---|\n| probability | 0.4 |", read=False),
+    Kind("YAML", "\n".join(f"{key}: {value}" for key, value in OPINION.items()), read=False),
+    Kind("lessons under numbers", json.dumps({"lessons": {"1": LESSON, "2": SECOND}}), lessons=TWO),
+    Kind("lessons under their own names", json.dumps({"lesson_1": LESSON, "lesson_2": SECOND}), lessons=TWO),
     Kind("lessons as a list", json.dumps([LESSON, SECOND]), lessons=TWO),
     Kind("lessons line by line", f"{json.dumps(LESSON)}\n{json.dumps(SECOND)}", lessons=TWO),
     Kind("one lesson by itself", json.dumps(LESSON), lessons=ONE),
@@ -143,6 +165,7 @@ KINDS = (
     Kind("a text among the lessons", json.dumps({"lessons": [LESSON, "and so on"]}), lessons=ONE),
     Kind("a strategy beside the lesson", ITEMS[:-1] + ', "strategies": [{"title": "x"}]}', lessons=ONE),
     Kind("cut in the first lesson", ITEMS[:90], read=False, lessons=()),
+    Kind("a strategy for a lesson", json.dumps({"strategies": [STRATEGY]}), read=False, lessons=()),
     Kind("lessons as prose", json.dumps({"lessons": "none"}), read=False, lessons=()),
     Kind("only lessons of other types", json.dumps({"lessons": [{"title": 3}]}), read=False, lessons=()),
 )
@@ -172,15 +195,15 @@ def meant(kind: Kind) -> bool:
 
 @promise(
     "llm:malformed-kinds",
-    "Of more than 70 kinds of spoilt answers every one that has a single meaning is read as it was meant, more than 40 "
+    "Of more than 90 kinds of spoilt answers every one that has a single meaning is read as it was meant, more than 60 "
     "in all; the others are refused, and none is filled in with something else.",
     source="issue Any model (54 kinds, 40 read)",
 )
 def test_what_has_one_meaning_is_read_and_nothing_is_filled_in() -> None:
-    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 54
+    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 90
     read = [kind.name for kind in KINDS if meant(kind)]
     assert read == [kind.name for kind in KINDS if kind.read]
-    assert len(read) >= 40
+    assert len(read) >= 60
 
 
 @promise(
@@ -219,3 +242,8 @@ def test_a_grammar_cannot_get_the_schemas_wrong() -> None:
         assert set(schema["required"]) == set(schema["properties"])
     assert Opinion.model_json_schema()["properties"]["probability"]["enum"] == [tenth / 10 for tenth in range(11)]
     assert "maxLength" not in json.dumps([*shapes.values(), Opinion.model_json_schema()])
+
+
+def test_what_is_a_list_for_sure_is_read_as_one() -> None:
+    assert read_answer("```json\n[]\n```", FailureLessons).lessons == []
+    assert read_answer(lesson(steps="3-5"), FailureLessons).lessons[0].steps == [3, 4, 5]

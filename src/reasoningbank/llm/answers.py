@@ -9,6 +9,7 @@ minds is malformed, and nothing is filled in or guessed (DESIGN D8).
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import types
@@ -54,7 +55,7 @@ def read_answer(text: str, shape: type[Shape]) -> Shape:
     """
     if len(text) > MAX_ANSWER:
         raise MalformedAnswer(f"the answer has {len(text):,} characters; at most {MAX_ANSWER:,} are read")
-    spoken = _without_thoughts(text)
+    spoken = _written_plainly(_without_thoughts(text))
     if not spoken.strip():
         raise MalformedAnswer("the answer is empty")
     value, missing = _only_object(spoken, shape)
@@ -71,6 +72,25 @@ def _without_thoughts(text: str) -> str:
     if opened and not bare[: opened.start()].strip("\ufeff \t\r\n"):
         raise MalformedAnswer("the answer ends inside the model's thoughts", hint=_CUT_OFF)
     return bare
+
+
+_ENTITIES = re.compile(r"&(?:quot|#34|#x22);", re.IGNORECASE)
+_ESCAPED = re.compile(r"\s*[{\[]\s*(?:\\n\s*)*(?:\{\s*)?\\\"")
+
+
+def _written_plainly(text: str) -> str:
+    """Return an answer that was written as the text of a page or of another JSON text as it was meant."""
+    if '"' not in text and _ENTITIES.search(text):
+        return html.unescape(text)
+    bare = text.strip()
+    inner = f'"{bare}"' if _ESCAPED.match(bare) else bare
+    if inner[:1] == '"' == inner[-1:] and len(inner) > 1:
+        try:
+            read = json.loads(inner, strict=False)
+        except (ValueError, RecursionError):
+            return text
+        return read if isinstance(read, str) else text
+    return text
 
 
 def _blank(text: str) -> str:
@@ -94,6 +114,8 @@ def _only_object(text: str, shape: type[BaseModel]) -> tuple[dict[str, object], 
         _refuse(text, strange[0], "a list stands where an object was asked for")
     if not found and others:
         return others[0]
+    if not found and (name := _only_list(shape)) and re.fullmatch(r"(?:```\w*)?\s*\[\s*\]\s*(?:```)?", text.strip()):
+        return {name: []}, ""
     if not found:
         kind = "a list stands where an object was asked for" if text.lstrip()[:1] == "[" else "there is no JSON object"
         raise MalformedAnswer(f"{kind} in the answer")
@@ -120,28 +142,65 @@ def _joined(value: dict[str, object], other: dict[str, object], shape: type[Base
 
 _SPREAD = "\x00spread"
 """Marks an object that we made around items which stood alone."""
-_WRAPPINGS = 3
+_WRAPPINGS = 5
+_SCHEMA_WORDS = frozenset({"type", "enum", "anyOf", "$ref", "items", "properties"})
 
 
 def _shaped(value: object, shape: type[BaseModel], depth: int = 0) -> dict[str, object] | None:
     """Return the object of this shape that a value is or wraps; None when it is neither."""
     if isinstance(value, list):
         name = _only_list(shape)
-        if name and value and all(isinstance(each, dict) and _has(each, _item_shape(shape, name)) for each in value):
+        if (
+            name
+            and value
+            and all(isinstance(each, dict) and _is_item(each, _item_shape(shape, name)) for each in value)
+        ):
             return {name: value, _SPREAD: True}
         return _shaped(value[0], shape, depth + 1) if len(value) == 1 and isinstance(value[0], dict) else None
     if not isinstance(value, dict):
         return None
     if _has(value, shape):
         return value
-    if "properties" in value or depth >= _WRAPPINGS:
+    if depth >= _WRAPPINGS or _is_schema(value):
         return None
     name = _only_list(shape)
-    if name and _has(value, _item_shape(shape, name)):
+    if name and _is_item(value, _item_shape(shape, name)):
         return {name: [value], _SPREAD: True}
     inner = [_shaped(_decoded(each), shape, depth + 1) for each in value.values()]
     held = [each for each in inner if each is not None]
+    if len(held) > 1 and name and _numbered(value) and all(_SPREAD in each for each in held):
+        return {name: [item for each in held for item in _entries(each[name])], _SPREAD: True}
     return held[0] if len(held) == 1 else None
+
+
+_NUMBERED = re.compile(r"(?:[a-z]+[ _-]?)?\d{1,3}", re.IGNORECASE)
+
+
+def _numbered(value: Mapping[str, object]) -> bool:
+    """Return whether an object is a list whose entries were given numbers for keys."""
+    return bool(value) and all(_NUMBERED.fullmatch(key) for key in value)
+
+
+def _entries(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_schema(value: Mapping[str, object]) -> bool:
+    """Return whether an object describes an answer and is none: what stands under its properties are types."""
+    described = value.get("properties")
+    if not isinstance(described, dict):
+        return "properties" in value
+    return any(isinstance(each, dict) and not _SCHEMA_WORDS.isdisjoint(each) for each in described.values())
+
+
+_LEAST_TEXTS = 3 / 4
+
+
+def _is_item(value: Mapping[str, object], shape: type[BaseModel]) -> bool:
+    """Return whether an object that stands where none of its list is named has nearly all texts of an item."""
+    given = {_plain_key(key) for key in value}
+    texts = [_plain_key(name) in given for name, field in shape.model_fields.items() if field.annotation is str]
+    return sum(texts) >= max(1, _LEAST_TEXTS * len(texts))
 
 
 def _decoded(value: object) -> object:
@@ -325,6 +384,8 @@ def _repaired(value: object, field: FieldInfo) -> object:
 
 _PERCENT = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,6})?)\s*%\s*")
 _DECIMAL = re.compile(r"\s*-?\d{1,9}(?:[.,]\d{1,9})?\s*")
+_STEP_RANGE = re.compile(r"\s*(?:steps?)?\s*(\d{1,6})\s*(?:-|\u2013|to)\s*(\d{1,6})\s*", re.IGNORECASE)
+_LONGEST_RANGE = 20
 _STEP_NUMBER = re.compile(r"\s*(?:steps?|#|no\.?|number|run|source)?\s*(\d{1,6})\s*", re.IGNORECASE)
 
 
@@ -335,6 +396,8 @@ def _mended(value: object, annotation: Any) -> object:
         return _mended(value, known[0]) if len(known) == 1 and value is not None else value
     if origin in (list, tuple):
         return _list(value, arguments[0])
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], (str, int, float)):
+        value = value[0]
     if origin is Literal:
         return _word(value, arguments)
     if annotation is float and isinstance(value, str):
@@ -354,8 +417,12 @@ def _list(value: object, entry: Any) -> object:
         decoded = _decoded(value)
         if isinstance(decoded, (list, dict)):
             value = decoded
+        elif entry is int and (numbers := _range(value)):
+            value = numbers
         elif entry is str or (entry is int and re.fullmatch(r"[\sa-zA-Z#.]*\d[\sa-zA-Z#.\d,;]*", value)):
             value = [part for part in re.split(r"[,;\n]|\band\b", value) if part.strip()]
+    if isinstance(value, dict) and _numbered(value):
+        value = [*value.values()]
     if isinstance(value, dict) or (entry is int and isinstance(value, int) and not isinstance(value, bool)):
         value = [value]
     if not isinstance(value, list):
@@ -363,6 +430,13 @@ def _list(value: object, entry: Any) -> object:
     if entry is str:
         return [each.strip() if isinstance(each, str) else each for each in value]
     return [_mended(each, entry) for each in value]
+
+
+def _range(text: str) -> list[object]:
+    """Return the numbers from the first to the last that a text names; nothing when it is no such text."""
+    found = _STEP_RANGE.fullmatch(text)
+    first, last = (int(found[1]), int(found[2])) if found else (1, 0)
+    return [*range(first, last + 1)] if first < last <= first + _LONGEST_RANGE else []
 
 
 def _word(value: object, known: tuple[object, ...]) -> object:

@@ -1,9 +1,10 @@
 """Reads JSON as language models write it, without a guess about what it says.
 
 Forgiven are the slips that leave one meaning: single or curly quotes, keys without quotes, commas that are missing at
-the end of a line or stand before a closing bracket, comments, Python's ``True``, ``False`` and ``None``, escapes that
-JSON does not know, and quotes inside a text that were not escaped. Where a text ends too early, what was complete is
-given back and said to be cut.
+the end of a line or stand before a closing bracket, commas and colons of full width, comments, three quotes around a
+text, Python's ``True``, ``False`` and ``None``, numbers such as ``.9`` and ``90%``, escapes that JSON does not know,
+and quotes inside a text that were not escaped. Where a text ends too early, what was complete is given back and said to
+be cut.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ DEEPEST = 40
 """Brackets within brackets that are followed."""
 
 _CLOSING = {'"': '"', "'": "'", "\u201c": "\u201d", "\u201e": "\u201d", "\u2018": "\u2019"}
+_LOW, _HIGH = "\u201e", "\u201c\u201d"
+"""A low opening mark is closed by either of these."""
 _ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _MARKDOWN = "_*`#~[]()<>!-+.|{}$&"
 _SPACE = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
-_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?(?![\w.%])")
+_NUMBER = re.compile(r"-?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?(?![\w.%])")
+_SHARE = re.compile(r"\d{1,3}(?:\.\d{1,6})?\s?%")
 _WORD = re.compile(r"[A-Za-z_][\w-]{0,60}")
 _NEXT_KEY = re.compile(r"[ \t]*\r?\n\s*[\"'\u201c]?[A-Za-z_][\w -]{0,60}[\"'\u201d]?\s*:")
-_ENDS_TEXT = re.compile(r"\s*(?:[,:}\]]|\Z|//)")
+_ENDS_TEXT = re.compile(r"\s*(?:[,:}\]\uff0c\uff1a\u3001]|\Z|//)")
+_COMMAS, _COLONS = ",\uff0c\u3001", ":\uff1a"
+_JOINED = re.compile(r"[\"'\u201d]\s*\+\s*[\"'\u201c]")
+"""Two texts with a plus between them; or one text with quotes inside that were not escaped."""
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 
 
@@ -109,7 +116,7 @@ class _Reader:
         self._space()
         if self._at_end():
             raise _CutError
-        if self._text[self.place] != ":":
+        if self._text[self.place] not in _COLONS:
             raise UnreadableError(self.place, "a colon is missing")
         self.place += 1
         self._space()
@@ -140,6 +147,9 @@ class _Reader:
             return value
         if character in _CLOSING:
             return self._string()
+        if per_cent := _SHARE.match(self._text, self.place):
+            self.place = per_cent.end()
+            return per_cent.group()
         if number := _NUMBER.match(self._text, self.place):
             self.place = number.end()
             if self._at_end():
@@ -159,20 +169,34 @@ class _Reader:
         return word.group()
 
     def _string(self) -> str:
-        closing = _CLOSING[self._text[self.place]]
+        opening = self._text[self.place]
+        closing = _CLOSING[opening]
+        if opening * 3 == self._text[self.place : self.place + 3] and opening in "\"'":
+            return self._long_string(opening * 3)
         self.place += 1
         pieces: list[str] = []
         while not self._at_end():
             character = self._text[self.place]
-            if character == closing and self._closes():
+            if (character == closing or (opening == _LOW and character in _HIGH)) and self._closes():
                 self.place += 1
                 return "".join(pieces)
+            if character == closing and _JOINED.match(self._text, self.place):
+                raise UnreadableError(self.place, "a text may go on behind a plus")
             if character == "\\":
                 pieces.append(self._escape())
             else:
                 pieces.append(character)
                 self.place += 1
         raise _CutError
+
+    def _long_string(self, mark: str) -> str:
+        """Return what stands between three quotes and three quotes."""
+        begun = self.place + len(mark)
+        end = self._text.find(mark, begun)
+        if end < 0:
+            raise _CutError
+        self.place = end + len(mark)
+        return self._text[begun:end]
 
     def _closes(self) -> bool:
         """Return whether a quote ends the text: what follows is a mark of JSON, or a key on the next line."""
@@ -199,7 +223,7 @@ class _Reader:
         self._space()
         if self._at_end() or self._text[self.place] == closing:
             return False
-        if self._text[self.place] == ",":
+        if self._text[self.place] in _COMMAS:
             self.place += 1
             return True
         if "\n" not in self._text[begun : self.place] and self._text[self.place] not in "{[":
