@@ -244,6 +244,5 @@ def test_a_grammar_cannot_get_the_schemas_wrong() -> None:
     assert "maxLength" not in json.dumps([*shapes.values(), Opinion.model_json_schema()])
 
 
-def test_what_is_a_list_for_sure_is_read_as_one() -> None:
-    assert read_answer("```json\n[]\n```", FailureLessons).lessons == []
+def test_a_range_of_steps_is_all_of_them() -> None:
     assert read_answer(lesson(steps="3-5"), FailureLessons).lessons[0].steps == [3, 4, 5]

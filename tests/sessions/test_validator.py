@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from promises import promise
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory, names_only
-from reasoningbank.sessions.validation import MAX_PROPOSED, examine, has_trigger, restates
+from reasoningbank.sessions.triggers import has_trigger
+from reasoningbank.sessions.validation import MAX_PROPOSED, examine, restates
 from reasoningbank.types.session import MAX_ITEMS, TEMPLATE, VERDICTS, Item, RefusalReason, Step, Trajectory, Verdict
 from sessions.lesson_examples import BAD, DO, GOOD, TASK, TRAJECTORY, WHEN, Example
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promises import promise
-from reasoningbank.sessions.validation import has_trigger
+from reasoningbank.sessions.triggers import has_trigger
 from reasoningbank.sessions.worth import is_motto, is_retold
 
 TRIGGERS = {
@@ -16,6 +16,8 @@ TRIGGERS = {
         "For paginated endpoints that sort by a column which changes",
         "Flaky tests that depend on the clock",
         "Whenever two workers write to one SQLite file",
+        "A booking holds more than one passenger",
+        "Certificate errors behind a corporate proxy",
     ),
     "German": (
         "Wenn der Build nach einem Upgrade des Compilers fehlschlägt",
@@ -25,6 +27,9 @@ TRIGGERS = {
         "Nach dem Umbenennen eines Moduls",
         "Schlägt der Login mit 401 fehl, obwohl das Token gültig ist",
         "Falls die Antwort seitenweise kommt",
+        "Eine Buchung enthält mehrere Fluggäste",
+        "Erstattung für Tickets der Basisklasse",
+        "Ohne Schreibrecht auf /usr/local",
     ),
     "French": (
         "Quand la compilation échoue après une mise à jour",
@@ -34,6 +39,9 @@ TRIGGERS = {
         "Si le test dépend de l'heure",
         "Lorsque le jeton expire pendant un envoi",
         "Face à une erreur 429 du fournisseur",
+        "Une réservation comporte plusieurs passagers",
+        "Résultats de recherche sans lien « suivant »",
+        "Sous Windows, sur les exécuteurs de CI",
     ),
     "Spanish": (
         "Cuando la compilación falla tras actualizar el compilador",
@@ -43,6 +51,9 @@ TRIGGERS = {
         "Si la prueba depende de la hora",
         "Siempre que dos procesos escriben el mismo archivo",
         "Tras renombrar un módulo",
+        "Una reserva tiene varios pasajeros",
+        "Sin permiso de escritura en /usr/local",
+        "Tareas que piden el elemento más antiguo",
     ),
     "Chinese": (
         "当编译器升级后构建失败时",
@@ -57,6 +68,10 @@ TRIGGERS = {
         "在生产环境中修改表结构",
         "日志文件超过磁盘配额的情况",
         "一旦两个进程写入同一文件",
+        "接口返回 429",
+        "搜索结果页没有“下一页”链接",
+        "用户用另一种货币报价",
+        "基础经济舱机票的退款请求",
     ),
     "Japanese": (
         "コンパイラの更新後にビルドが失敗するとき",
@@ -66,6 +81,9 @@ TRIGGERS = {
         "二つのプロセスが同じファイルに書き込むなら",
         "トークンの期限が切れたら",
         "移行作業の間に書き込みが続く状況",
+        "予約に複数の搭乗者が含まれる",
+        "/usr/local に書き込み権限がない",
+        "先頭列が日付の CSV エクスポート",
     ),
 }
 NONE = (
@@ -81,6 +99,16 @@ NONE = (
     "任何任务",
     "良い方針",
     "すべてのタスクで",
+    "Wenn man an einer Aufgabe arbeitet",
+    "Beim Lösen von Problemen",
+    "Lors de la résolution de problèmes",
+    "Dans toutes les situations",
+    "Al usar herramientas",
+    "Útil en muchas situaciones",
+    "解决问题的时候",
+    "适用于多种情况",
+    "問題を解決する際",
+    "多くの状況で役立つ",
 )
 
 
@@ -103,8 +131,8 @@ def test_what_fits_every_task_is_no_trigger(text: str) -> None:
 
 @promise(
     "distil:worth",
-    "A content that tells what happened, or is advice that fits every task and names nothing, is refused; one that "
-    "names what to do is kept, also in other languages.",
+    "A content that only tells what happened, only praises, or is advice that fits every task and names nothing, is "
+    "refused; one that says what to do is kept. Both hold in six languages.",
     source="issue Any model (what is worth keeping)",
 )
 @pytest.mark.parametrize(
@@ -122,6 +150,22 @@ def test_what_fits_every_task_is_no_trigger(text: str) -> None:
         ("Collect every page before the most played artist is counted.", False, False),
         ("Prüfe zuerst die Zeitzone der Spalte und rechne dann in UTC um.", False, False),
         ("先检查列的时区, 再转换为 UTC。", False, False),
+        ("Good parsing leads to accurate outcomes and improves user trust.", False, True),
+        ("Gutes Einlesen führt zu genauen Ergebnissen und stärkt das Vertrauen.", False, True),
+        ("Beide Grenzen vor dem Vergleich in UTC umrechnen; das sichert die letzte Zeile.", False, False),
+        ("L'utilisateur a été informé et la session s'est bien terminée.", True, False),
+        ("Une bonne lecture mène à des résultats précis.", False, True),
+        ("Continuer jusqu'à ce qu'une page en contienne moins.", False, False),
+        ("El agente instaló Python 3.11 y la compilación terminó bien.", True, False),
+        ("Comprender la estructura de los datos es esencial para el éxito.", False, True),
+        ("Leer Retry-After, esperar ese tiempo y enviar la misma petición una vez.", False, False),
+        ("用户得到了通知, 会话顺利结束。", True, False),
+        ("耐心是可靠系统的关键。", False, True),
+        ("一直翻页, 直到某页条数少于上限。", False, False),
+        ("エージェントは Python を入れ、その後ビルドが通った。", True, False),
+        ("データ構造の理解は成功に不可欠である。", False, True),
+        ("先にコピーを取り、書き込み後にチェックサムを比較する。", False, False),
+        ("What went wrong: It failed. The agent then retried it.\nDo instead: Read `Retry-After` first.", False, False),
         ("Set the user's role before the seed script runs; it was read once at start.", False, False),
     ],
 )

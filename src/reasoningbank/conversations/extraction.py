@@ -18,7 +18,7 @@ from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
 from reasoningbank.safety.quotation import clip, fence, quote
-from reasoningbank.sessions.validation import has_trigger
+from reasoningbank.sessions.triggers import has_trigger
 from reasoningbank.types.conversation import ANSWER, REQUEST, Conversation, LessonNote
 from reasoningbank.types.graph import LABEL_FIELDS, LABELS, LIST_FIELDS, Edge, FieldValue, Label, Node
 from reasoningbank.types.ports import LanguageModel

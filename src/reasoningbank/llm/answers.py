@@ -114,8 +114,6 @@ def _only_object(text: str, shape: type[BaseModel]) -> tuple[dict[str, object], 
         _refuse(text, strange[0], "a list stands where an object was asked for")
     if not found and others:
         return others[0]
-    if not found and (name := _only_list(shape)) and re.fullmatch(r"(?:```\w*)?\s*\[\s*\]\s*(?:```)?", text.strip()):
-        return {name: []}, ""
     if not found:
         kind = "a list stands where an object was asked for" if text.lstrip()[:1] == "[" else "there is no JSON object"
         raise MalformedAnswer(f"{kind} in the answer")
