@@ -77,10 +77,34 @@ OVERFLOWS = {
     '"context_length_exceeded"}}',
     "TGI": '{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"}',
     "Bedrock": '{"message":"Input is too long for requested model."}',
+    "SGLang": "The input (6170 tokens) is longer than the model's context length (4096 tokens).",
+    "SGLang, pool": "Input length (7001 tokens) exceeds the maximum allowed length (5368 tokens).",
+    "LM Studio, n_keep": '{"error":"Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"}',
+    "vLLM, scheduler": "Input prompt (3524 tokens) is too long and exceeds limit of 1000",
+    "vLLM, passed": "You passed 9001 input tokens. However, the model's context length is only 8192 tokens.",
+    "OpenRouter": "This endpoint's maximum context length is 32768 tokens. However, you requested about 42832.",
+    "Groq, minute": "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7029.",
+    "Cohere": "too many tokens: size limit exceeded by 500 tokens.",
+    "Fireworks": "The prompt is too long: 5000, model maximum context length: 4096",
+    "xAI": "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+    "Bedrock, Titan": "Too many input tokens. Max input tokens: 8192, request input token count: 9000",
+    "Bedrock, Nova": "Input Tokens Exceeded: Number of input tokens exceeds maximum length.",
+    "Anthropic, bytes": '{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}',
+    "Cerebras": "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+    "llama-cpp-python": "Requested tokens (5000) exceed context window of 4096",
+    "Zhipu": "Prompt exceeds max length",
+    "Moonshot": "Your request exceeded model token limit: 131072",
+    "DashScope": "Range of input length should be [1, 30720]",
+    "MiniMax": "invalid params, context window exceeds limit",
+    "Vertex": "the input token count is 40000 but model only supports up to 32768",
+    "MLC": "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
 }
 SIZES = {"llama.cpp": 4096, "LM Studio": 4096, "LM Studio, end": 4096, "vLLM": 4096, "vLLM, model length": 4096}
 SIZES |= {"OpenAI": 272_000, "Anthropic": 200_000, "Anthropic, answer": 200_000, "Google": 1_048_576, "TGI": 4096}
-SIZES |= {"Mistral": 32_768}
+SIZES |= {"Mistral": 32_768, "SGLang": 4096, "SGLang, pool": 5368, "LM Studio, n_keep": 7424, "vLLM, scheduler": 1000}
+SIZES |= {"vLLM, passed": 8192, "OpenRouter": 32_768, "Fireworks": 4096, "xAI": 131_072, "Bedrock, Titan": 8192}
+SIZES |= {"Cerebras": 8192, "llama-cpp-python": 4096, "Moonshot": 131_072, "DashScope": 30_720, "Vertex": 32_768}
+SIZES |= {"MLC": 4096}
 
 
 @promise(
@@ -105,6 +129,10 @@ def test_servers_words_for_too_long_are_known(name: str) -> None:
         "max_tokens must be at least 1",
         "Invalid context: no such session",
         "Loading model",
+        "Rate limit reached: Limit 30000, Used 29000, Requested 2000. Please try again in 2s.",
+        "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+        "Resource has been exhausted (e.g. check quota).",
+        "timeout exceeded while awaiting headers",
     ],
 )
 def test_other_errors_are_no_overflow(said: str) -> None:
@@ -143,14 +171,16 @@ class Window:
     "llm:fits",
     "A digest gets what the context leaves beside instructions, schema and answer, with 15 % in reserve; "
     "the context is "
-    "set, or asked of the server at /props or /v1/models.",
+    "set, or asked of the server in the ways of llama.cpp, vLLM, LM Studio and Ollama.",
     source="issue Any model (context)",
 )
 @pytest.mark.parametrize("size", [4_096, 8_192, 16_384])
 def test_a_digest_fits_into_a_context_that_the_server_says(size: int) -> None:
     props = {"/props": json.dumps({"default_generation_settings": {"n_ctx": size}})}
     listed = {"/v1/models": json.dumps({"data": [{"id": "other"}, {"id": "m", "max_model_len": size}]})}
-    for facts in (props, listed):
+    shown = {"/api/v0/models": json.dumps({"data": [{"id": "m", "loaded_context_length": size}]})}
+    loaded = {"/api/ps": json.dumps({"models": [{"name": "m:latest", "context_length": size}]})}
+    for facts in (props, listed, shown, loaded):
         window = Window(size, factor=1.1)
         with ReplayServer(window, facts=facts) as server:
             assert told_context(server.url, "m") == size
@@ -285,3 +315,26 @@ def test_an_answer_that_its_server_cannot_make_out_is_asked_for_again() -> None:
     with ReplayServer([lost, OPINION]) as server:
         assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "success"
         assert [request.body["max_tokens"] for request in server.requests] == [400, 8_192]
+
+
+@promise("llm:fits")
+def test_a_server_that_loads_its_model_late_is_asked_for_the_context_again() -> None:
+    window = Window(4_096, words="")
+
+    def answer(asked: Asked) -> Reply:
+        server.facts["/api/ps"] = json.dumps({"models": [{"name": "m", "context_length": 4_096}]})
+        return window(asked)
+
+    with ReplayServer(answer) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert [judge(LONG, model, at=NOW).verdict for _ in range(2)] == ["success", "success"]
+        assert model.context() == 4_096
+    assert window.counted[0] > 4_096 > window.counted[-1]
+
+
+@promise("llm:halved")
+def test_what_is_too_large_for_a_proxy_is_halved_too() -> None:
+    with ReplayServer([Reply(status=413, body="<html>Request Entity Too Large</html>"), OPINION]) as server:
+        assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "success"
+        first, second = (len(request.text) for request in server.requests)
+    assert second < 0.7 * first

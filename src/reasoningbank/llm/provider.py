@@ -85,6 +85,8 @@ _UNSENT = ("ConnectError", "ConnectTimeout")
 _UNKNOWN_STATUS = (408, 504, 524)
 """Statuses of something in between that waited too long: what stands behind it may have answered and billed."""
 _REJECTED_STATUS = (400, 422)
+_TOO_LARGE_STATUS = 413
+"""Also of a proxy before the server, and of what is longer than a minute's tokens: less of it may pass."""
 _REQUEST_TIMEOUT = 408
 _UNPARSED = re.compile(
     r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
@@ -132,7 +134,11 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
     status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
     what, hint, transient = _told(error, timeout)
     said = f"{getattr(error, 'body', None) or ''} {error}"
-    if isinstance(error, exceptions.ModelContextWindowExceededError) or is_overflow(said):
+    if (
+        isinstance(error, exceptions.ModelContextWindowExceededError)
+        or status == _TOO_LARGE_STATUS
+        or is_overflow(said)
+    ):
         what = f"cannot read that much at once{_details(error, status)}"
         return Failure(error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)), unbilled=True)
     unparsed = _UNPARSED.search(said) is not None
@@ -398,6 +404,8 @@ LOCAL_SECONDS = 600.0
 _BASE_SECONDS, _READ_A_SECOND, _WRITTEN_A_SECOND = 60.0, 200.0, 25.0
 """Seconds for one answer elsewhere: a minute, and what a slow provider needs to read the prompt and to write."""
 
+_ASKS = 2
+"""How often a server is asked for its context."""
 _OVERHEAD = 1_024
 _BREAKABLE = "<[]"
 _OTHER_TOKENIZERS = 1.6
@@ -451,7 +459,7 @@ class ProviderModel:
         self._paid_calls = paid_calls
         self._max_output_tokens = max_output_tokens
         self._context = context
-        self._asked_for_context = bool(context) or not url
+        self._asks_left = 0 if context or not url else _ASKS
         self._sleep = sleep
         self._way: Way = "native"
         self._thinks = False
@@ -467,15 +475,16 @@ class ProviderModel:
     def context(self) -> int:
         """Return how many tokens the model reads at once, as set or as its server says; 0 when nobody says.
 
-        The server is asked once, with the first prompt that is made to fit.
+        The server is asked with the first prompt that is made to fit, and once more with the next one when it could not
+        say it: some load a model only when it is asked something.
 
         Raises:
             PaidCallRefused: Paid calls are switched off and the URL is not on this machine; nothing was sent.
         """
-        if not self._asked_for_context:
+        if self._asks_left:
             self._check_paid()
             self._context = told_context(self._url, self._model, self._key)
-            self._asked_for_context = True
+            self._asks_left = 0 if self._context else self._asks_left - 1
         return self._context
 
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:

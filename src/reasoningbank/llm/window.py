@@ -39,11 +39,24 @@ _TOO_LONG = re.compile(
     r"|failed to find free space in the kv cache"
     r"|input tokens exceed|input token count[^\n]{0,60}exceeds|exceed(?:s|ed)? (?:the )?context (?:limit|window|size)"
     r"|inputs?.{0,20}tokens.{0,40}must be <=|reduce the length of (?:the|your) (?:messages|prompt|input)"
-    r"|too many (?:input )?tokens (?:in|for) (?:the )?(?:prompt|request|model|context)",
+    r"|too many (?:input )?tokens (?:in|for) (?:the )?(?:prompt|request|model|context)"
+    r"|too many (?:input )?tokens[.:] (?:max|size|total)|input tokens exceeded|maximum prompt length"
+    r"|longer than the model'?s? (?:context|input)|larger than the model input length"
+    r"|(?:input|prompt) length[^.\n]{0,60}exceeds|prompt exceeds max|exceed(?:s|ed)? (?:the )?model'?s? token"
+    r"|context window exceeds|model'?s context length is only|n_keep[^\n]{0,20}>= ?n_ctx"
+    r"|(?:prompt|input)[^.\n]{0,40} is too long|range of input length|string too long|must have less than \d+ tokens"
+    r"|input token count[^\n]{0,60}only supports|request too large|request_too_large",
     re.IGNORECASE,
 )
 _SAID = (
-    re.compile(r"[\"']?n_ctx[\"']?\s*[:=]\s*(\d{3,8})"),
+    re.compile(r"[\"']?n_ctx[\"']?\s*[:=(]\s*(\d{3,8})"),
+    re.compile(r"(?:maximum allowed length|model'?s context length|max_num_tokens) \((\d[\d,]{2,9})", re.I),
+    re.compile(r"maximum (?:prompt|context) length(?: is|:)? (\d[\d,]{2,9})", re.I),
+    re.compile(r"(?:exceeds|input length) limit (?:of )?(\d[\d,]{2,9})", re.I),
+    re.compile(r"(?:max input tokens|token limit): (\d[\d,]{2,9})|while limit is (\d[\d,]{2,9})", re.I),
+    re.compile(r"less than (\d[\d,]{2,9}) tokens", re.I),
+    re.compile(r"range of input length should be \[\d+, (\d[\d,]{2,9})\]|only supports up to (\d[\d,]{2,9})", re.I),
+    re.compile(r"tokens allowed (\d[\d,]{2,9})", re.I),
     re.compile(
         r"context (?:size|length|window|limit)(?: is| of)?(?: only)?\s*\(?\s*(\d[\d,]{2,9})\)?(?: tokens)?", re.I
     ),
@@ -66,7 +79,8 @@ class _NoRedirect(HTTPRedirectHandler):
 def told_context(url: str, model: str, key: str = "") -> int:
     """Return how many tokens the model behind an OpenAI-compatible URL reads at once; 0 when its server does not say.
 
-    llama.cpp says it at ``/props``, vLLM, LM Studio and routers in the list of models.
+    llama.cpp says it at ``/props``, vLLM and routers in the list of models, LM Studio in a list of its own, and Ollama
+    in the list of the models that are loaded: of one that is not, nothing is known.
 
     Args:
         url: Base of the API.
@@ -80,11 +94,20 @@ def told_context(url: str, model: str, key: str = "") -> int:
         for each in (made, props):
             if isinstance(each, dict) and (known := _context_in(each)):
                 return known
-    listed = _reply(f"{base}/models", base, key)
-    entries = listed.get("data") if isinstance(listed, dict) else None
+    root = base.removesuffix("/v1")
+    for address in (f"{base}/models", f"{root}/api/v0/models", f"{root}/api/ps"):
+        if size := _context_listed(_reply(address, base, key), model):
+            return size
+    return 0
+
+
+def _context_listed(listed: object, model: str) -> int:
+    """Return the context of a model in a list of models; of the only one when none has its name."""
+    entries = (listed.get("data") or listed.get("models")) if isinstance(listed, dict) else None
     models = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
-    own = [each for each in models if each.get("id") == model] or (models if len(models) == 1 else [])
-    return next((size for each in own if (size := _context_in(each))), 0)
+    names = {model, f"{model}:latest"}
+    own = [each for each in models if each.get("id") in names or each.get("name") in names]
+    return next((size for each in own or models[:1] * (len(models) == 1) if (size := _context_in(each))), 0)
 
 
 def _context_in(entry: Mapping[str, object]) -> int:
