@@ -15,6 +15,8 @@ from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import context_of
 from reasoningbank.types.ports import Completion, LanguageModel, Prompt
 
+_MINUTE = 60.0
+
 
 class Journal:
     """Asks a model, notes each answer in a file, and shows how far the run is.
@@ -36,6 +38,7 @@ class Journal:
         self._seen: Counter[str] = Counter()
         self._began = time.monotonic()
         self._known: dict[str, Completion] = {}
+        self._whole = False
         self.calls = self.resumed = self.input_tokens = self.output_tokens = 0
         for line in path.read_text(encoding="utf-8").splitlines() if path is not None and path.is_file() else ():
             try:
@@ -82,8 +85,10 @@ class Journal:
         entry = {"key": key, "text": answer.text, "model": answer.model, "cut": answer.cut}
         entry |= {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        broken = self._path.is_file() and not self._whole and not self._path.read_bytes().endswith(b"\n")
+        self._whole = True
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+            file.write(("\n" if broken else "") + json.dumps(entry) + "\n")
 
     def _show(self) -> None:
         if not self._expected or not sys.stderr.isatty():
@@ -95,7 +100,7 @@ class Journal:
         bar = "#" * round(30 * share)
         sys.stderr.write(
             f"\r[{bar:<30}] {self.calls}/{self._expected} calls, {self.input_tokens + self.output_tokens:,} tokens, "
-            f"about {left / 60:.0f} min left "
+            f"about {f'{left / 60:.0f} min' if left >= _MINUTE else f'{left:.0f} s'} left "
         )
         sys.stderr.flush()
 

@@ -28,6 +28,7 @@ from evaluation.learning_sources import Setup
 from evaluation.learning_tables import Table, fields_of, text_of
 from evaluation.learning_writing import writing
 from reasoningbank.embedding import open_embedder
+from reasoningbank.errors import BankError
 from reasoningbank.llm import open_model
 from reasoningbank.settings import load_settings
 
@@ -59,7 +60,7 @@ def tables(setup: Setup, parts: Sequence[str] = tuple(PARTS)) -> Iterator[Table]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the evaluation; returns 0."""
+    """Runs the evaluation; returns 0, or 1 when the configured model does not answer."""
     parser = argparse.ArgumentParser(prog="evaluation.learning", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data")
     parser.add_argument("--embedder", default="local", help="name of the embedder")
@@ -94,7 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         None if opened is None else Journal(opened, options.journal, expected=_cost(options.parts, options.sample)[0])
     )
     if opened is not None:
-        say(f"estimate: {estimate(opened, *_cost(options.parts, options.sample))}; answers go into {options.journal}")
+        try:
+            cost = estimate(opened, *_cost(options.parts, options.sample))
+        except BankError as error:
+            _note(error.advice)
+            return 1
+        say(f"estimate: {cost}; answers go into {options.journal}")
     began, found = time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="reasoningbank-evaluation-") as folder:
         embedder = open_embedder(options.embedder, cache=Path(folder) / "models")

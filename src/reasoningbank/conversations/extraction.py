@@ -13,8 +13,8 @@ from reasoningbank.conversations.format import derived_id
 from reasoningbank.conversations.parts import ConversationParts, add_edge, add_node, why_bare
 from reasoningbank.errors import InvalidEdge, InvalidNode
 from reasoningbank.graph.search import title_of
-from reasoningbank.llm.exchange import exchange
-from reasoningbank.llm.prompts import prompt
+from reasoningbank.llm.exchange import exchange_within
+from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
 from reasoningbank.safety.quotation import clip, fence, quote
@@ -25,6 +25,9 @@ from reasoningbank.types.ports import LanguageModel
 
 MOST_MATERIAL = 60_000
 """Characters of a conversation that a model is shown; the middle of a longer one is left out."""
+MOST_TOKENS = 24_000
+"""Tokens of the material when the model's context allows them."""
+_LEAST_TOKENS, _LEAST_CHARACTERS = 600, 400
 _MOST_NODES, _MOST_EDGES = 12, 40
 _TEMPERATURE = 0.0
 
@@ -90,8 +93,15 @@ def ask(
         MalformedAnswer: When the answer does not have the shape that was asked for; nothing was added.
     """
     names = _names(parts, neighbours)
-    asked = prompt("conversation", material(conversation, parts, neighbours))
-    found = exchange(model, asked, ConversationAnswer, temperature=_TEMPERATURE)
+    found = exchange_within(
+        model,
+        "conversation",
+        lambda tokens: material(conversation, parts, neighbours, tokens=tokens),
+        ConversationAnswer,
+        most=MOST_TOKENS,
+        least=_LEAST_TOKENS,
+        temperature=_TEMPERATURE,
+    )
     answer = found.answer
     said = _said(conversation, parts)
     ids, more = dict(names.ids), [said, *names.texts.values()]
@@ -104,19 +114,37 @@ def ask(
         _edge(parts, edge, ids, "\n".join(more), at)
     if answer.lesson is not None and parts.lesson is None:
         _lesson(parts, answer.lesson, ids, said)
-        parts.lesson_model, parts.lesson_prompt = found.model, asked.label
+        parts.lesson_model, parts.lesson_prompt = found.model, found.asked.label
 
 
-def material(conversation: Conversation, parts: ConversationParts, neighbours: Sequence[Node]) -> str:
-    """Return the conversation, what is known of it and the neighbours as quoted data (DESIGN D10)."""
+def material(
+    conversation: Conversation, parts: ConversationParts, neighbours: Sequence[Node], *, tokens: int = MOST_TOKENS
+) -> str:
+    """Return the conversation, what is known of it and the neighbours as quoted data (DESIGN D10).
+
+    Args:
+        conversation: What was said.
+        parts: What is known of it.
+        neighbours: Earlier nodes that may have to do with it.
+        tokens: About the most tokens of all; the middle of the conversation goes first, then that of what is known.
+    """
     turns = "".join(f"{each.role}\n{quote(each.text)}" for each in conversation.messages if each.text.strip())
     known = "".join(f"{node.id}, {node.label}\n{quote(node.text)}" for node in parts.nodes.values())
     told = "".join(quote(f"{edge.source} -> {edge.target}: {edge.text}") for edge in parts.edges.values())
     earlier = "".join(
         f"neighbour-{number}, {node.label}\n{quote(node.text)}" for number, node in enumerate(neighbours, 1)
     )
-    body = f"KNOWN NODES\n{known}KNOWN EDGES\n{told}EARLIER NODES\n{earlier}CONVERSATION\n{clip(turns, MOST_MATERIAL)}"
-    return fence("a conversation and what is known of it", body)
+    characters = MOST_MATERIAL
+    while True:
+        few = max(_LEAST_CHARACTERS, characters // 4)
+        body = (
+            f"KNOWN NODES\n{clip(known, few)}KNOWN EDGES\n{clip(told, few)}EARLIER NODES\n{clip(earlier, few)}"
+            f"CONVERSATION\n{clip(turns, characters)}"
+        )
+        shown = fence("a conversation and what is known of it", body)
+        if characters <= _LEAST_CHARACTERS or count_tokens(shown) <= tokens:
+            return shown
+        characters = characters * 2 // 3
 
 
 def _names(parts: ConversationParts, neighbours: Sequence[Node]) -> _Names:
