@@ -11,12 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from llm.replay_server import Asked, ReplayServer, Reply, completion
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.conversations.parts import why_bare
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable
+from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.llm.tokens import count_tokens
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.conversation import Conversation, Message
 from reasoningbank.types.graph import Edge, Node
@@ -326,6 +329,34 @@ def test_a_model_gives_at_most_one_lesson_with_its_nodes_and_it_has_to_prove_its
     assert other.lesson.id == report.lesson.id
     assert len(other.lesson.link_nodes) == 2
     assert bank.memories.count() == 1
+
+
+@promise(
+    "conversations:fits",
+    "A conversation is made to fit the model's context; one that its server finds too long is sent again, shorter.",
+    source="issue Any model (context)",
+)
+def test_a_long_conversation_fits_a_small_model(open_bank: OpenBank) -> None:
+    asked: list[int] = []
+
+    def answer(request: Asked) -> Reply:
+        messages = request.body["messages"]
+        assert isinstance(messages, list)
+        asked.append(sum(count_tokens(str(each["content"])) for each in messages))
+        if asked[-1] > 3_000:
+            return Reply(status=400, body='{"error":"the input length exceeds the context length"}')
+        return completion(json.dumps({"nodes": [], "edges": []}), input_tokens=asked[-1])
+
+    long = [{"role": "user", "text": "Why did the export fail?"}]
+    long += [{"role": "assistant", "text": f"Log {number}: the disk was full at 03:10. " * 40} for number in range(60)]
+    for facts in ({}, {"/props": json.dumps({"n_ctx": 4_096})}):
+        asked.clear()
+        with ReplayServer(answer, facts=facts) as server:
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            report = open_bank(model=model).conversations.remember({"conv_id": f"c-{len(facts)}", "messages": long})
+        assert not report.waiting
+        assert asked == sorted(asked, reverse=True)
+        assert len(asked) == 1 or not facts
 
 
 @promise(

@@ -24,12 +24,13 @@ from evaluation.learning_parsing import parsing
 from evaluation.learning_recall import measured, recalling
 from evaluation.learning_sources import Setup, airline, blamed, chosen, diagnosis, step_of
 from evaluation.learning_tables import Cell, Table, fields_of, text_of
-from evaluation.learning_writing import writing
+from evaluation.learning_writing import PAIRS, writing
 from evaluation.measures import ndcg, recall
 
-from llm.replay_server import ReplayServer
+from llm.replay_server import Asked, ReplayServer
 from promises import promise
 from reasoningbank.errors import ModelUnavailable
+from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.ports import LanguageModel, Prompt
@@ -439,6 +440,10 @@ def test_the_same_question_is_asked_once_and_samples_are_fixed(data: Path, tmp_p
     for temperature in (0.0, 1.0, 1.0, 1.0):
         assert resumed.complete(question, {}, temperature=temperature).text == "yes"
     assert (len(model.prompts), resumed.resumed, resumed.calls) == (4, 3, 4)
+    once_more = Journal(model, journal)
+    for temperature in (0.0, 1.0, 1.0, 1.0):
+        assert once_more.complete(question, {}, temperature=temperature).text == "yes"
+    assert (len(model.prompts), once_more.resumed) == (4, 4), "what was written behind half a line is read again"
     sessions = airline(setup(data, tmp_path))
     assert chosen(sessions, 2) == chosen(list(reversed(sessions)), 2)
     assert chosen(sessions, 0) == sessions
@@ -469,14 +474,34 @@ def test_code_that_is_wrong_or_does_not_end_passes_nothing() -> None:
         assert not passes(convention, function, code)
 
 
+def scripted_writer(asked: Asked) -> str:
+    """What a model that does as it is told answers to the three prompts."""
+    if "You compare several sessions" in asked.text:
+        return json.dumps({"strategies": [{**STRATEGY, "run": 0}], "lessons": []})
+    if "several memories that agents keep" in asked.text:
+        texts = [(title, text) for title, text in PAIRS if json.dumps(text)[1:-1] in asked.text]
+        title, text = texts[0]
+        claims = [{"text": text, "sources": [1, 2]}]
+        return json.dumps({"title": title, "description": "", "claims": claims, "outcome": "success", "tags": []})
+    lesson = {
+        "key_lesson": "Move the old dumps when the export ran out of disk.",
+        "context_to_prefer": "When an export failed",
+    }
+    if "Norden" in asked.text:
+        lesson = {"key_lesson": "Order from Adler until July.", "context_to_prefer": "When Norden delivered late"}
+    return json.dumps({"nodes": [], "edges": [], "lesson": {**lesson, "tags": [], "link_nodes": []}})
+
+
 @promise(
     "learning-evaluation:writing",
     "Contrast, merge and write-back are run with the model too.",
     source="issue Any model (harness)",
 )
 def test_contrast_merge_and_write_back_are_run(data: Path, tmp_path: Path) -> None:
-    model = ScriptedModel(lambda _: json.dumps({"strategies": [STRATEGY], "lessons": [], "nodes": [], "edges": []}))
-    found = {table.name: table for table in writing(setup(data, tmp_path, model=model))}
+    with ReplayServer(scripted_writer) as server:
+        model = ProviderModel(provider="openai", model="recorded", url=server.url)
+        found = {table.name: table.rows[0] for table in writing(setup(data, tmp_path, model=model))}
     assert set(found) == {"contrast", "merge", "write-back"}
-    assert {"contrast", "merge", "conversation"} <= {prompt.name for prompt in model.prompts} | {"contrast"}
-    assert found["write-back"].rows[0]["conversations"] == 2
+    assert (number(found["contrast"]["answers read"]), number(found["contrast"]["kept"])) == (1.0, 1.0)
+    assert number(found["merge"]["merged"]) > 0.0
+    assert (found["write-back"]["lessons"], found["write-back"]["waiting"]) == (2, 0)

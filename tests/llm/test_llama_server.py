@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from llm.random_model import write_random_model
+from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.errors import ContextExceeded, MalformedAnswer
 from reasoningbank.llm.budget import TokenBudget
@@ -43,6 +44,19 @@ def session(text: str, steps: int) -> Trajectory:
 
 SESSIONS = (session(PROSE, 3), session(CODE, 60), session(CHINESE, 60))
 FAILED = Judgement(verdict="failure", probability=0.1, rationale="Nothing was changed.", judge="user", at=NOW)
+
+
+MERGED = (
+    "Wait until the lock file of the first installer is gone.",
+    "Wait until the first installer's lock file is gone.",
+)
+TALK = {
+    "conv_id": "talk",
+    "messages": [
+        {"role": "user", "text": "Why did the nightly export fail?"},
+        *({"role": "assistant", "text": f"{PROSE * 12}{CHINESE * 12}"} for _ in range(20)),
+    ],
+}
 
 
 class Watched:
@@ -126,3 +140,25 @@ def test_a_real_server_is_never_asked_too_much(random_model: Path, tmp_path: Pat
                     assert model.sent == sorted(model.sent, reverse=True)
                     assert model.refused or trajectory is SESSIONS[0] or context > 8_192
                 assert budget.spent() - before == model.used > 0
+
+
+@promise(
+    "llm:llama-server-writes",
+    "A consolidation and a conversation that is told to the bank ask a real llama.cpp server with 4,096 tokens no more "
+    "than it reads; an answer that cannot be used changes nothing, and exactly what the server reports is booked.",
+    source="issue Any model (harness)",
+)
+def test_merging_and_write_back_fit_a_real_server(random_model: Path, tmp_path: Path, open_bank: OpenBank) -> None:
+    budget = TokenBudget(tmp_path / "ledger", 10_000_000)
+    with served(random_model, 4_096) as url:
+        model = Watched(ProviderModel(provider="openai", model="random", url=url, budget=budget, max_output_tokens=24))
+        bank = open_bank(model=model)
+        for text in MERGED:
+            bank.record(title="Wait for the lock", content=text, outcome="success", description="When it is locked")
+        bank.curation.consolidate()
+        report = bank.conversations.remember(TALK)
+    assert len(model.sent) >= 3, "the merge, the conversation, and what could not be read once more"
+    assert not model.refused
+    assert budget.spent() == model.used > 0
+    assert report.waiting
+    assert {memory.content for memory in bank.memories.list()} == set(MERGED)

@@ -12,6 +12,7 @@ from llm.replay_server import Asked, ReplayServer, Reply, completion
 from promises import promise
 from reasoningbank.errors import ConfigurationError, ContextExceeded, MalformedAnswer
 from reasoningbank.llm import open_model
+from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.llm.provider import LOCAL_SECONDS, ProviderModel
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
@@ -338,3 +339,21 @@ def test_what_is_too_large_for_a_proxy_is_halved_too() -> None:
         assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "success"
         first, second = (len(request.text) for request in server.requests)
     assert second < 0.7 * first
+
+
+@promise("llm:budget")
+def test_what_a_whole_exchange_cost_is_booked_to_the_token(tmp_path: Path) -> None:
+    budget = TokenBudget(tmp_path / "ledger", 1_000_000)
+    cut = Reply(body=completion("{", input_tokens=1_500, output_tokens=400).body.replace('"stop"', '"length"'))
+    replies = [
+        Reply(status=429, body="{}", headers={"retry-after": "0"}),
+        Reply(status=400, body=OVERFLOWS["vLLM"]),
+        Reply(status=503, body=""),
+        cut,
+        completion(OPINION, input_tokens=1_600, output_tokens=60),
+    ]
+    with ReplayServer(replies) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url, budget=budget, sleep=lambda _: None)
+        assert judge(LONG, model, at=NOW).verdict == "success"
+        assert len(server.requests) == len(replies)
+    assert budget.spent() == 1_500 + 400 + 1_600 + 60

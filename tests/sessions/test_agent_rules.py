@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from reasoningbank.sessions.judge import judge
 from reasoningbank.sessions.readers.preparation import MAX_SYSTEM_PROMPT, prepare
 from reasoningbank.sessions.readers.session_files import read
 from reasoningbank.types.session import SYSTEM_PROMPT, Judgement, Step, Trajectory
+from sessions.recorded_sessions import codex, mini_swe_agent, opencode
 
 POLICY = "Never refund a basic fare. Hand the customer over when they insist."
 TALK = [
@@ -28,6 +30,15 @@ TALK = [
 FORMATS = {
     "messages": ("s.json", json.dumps({"traj": TALK})),
     "developer": ("d.json", json.dumps({"messages": [{**TALK[0], "role": "developer"}, *TALK[1:]]})),
+    "opencode": ("o.json", opencode().replace('"role": "assistant",', f'"role": "assistant", "system": ["{POLICY}"],')),
+    "codex": (
+        "c.jsonl",
+        codex().replace('"cwd": "/src"', f'"cwd": "/src", "base_instructions": {{"text": "{POLICY}"}}', 1),
+    ),
+    "mini-swe-agent": (
+        "m.traj.json",
+        re.sub(r'("role": "system",\s*"content": ")[^"]*', rf"\g<1>{POLICY}", mini_swe_agent()),
+    ),
     "plain": (
         "p.jsonl",
         json.dumps({"task": "Refund it", "metadata": {"system_prompt": POLICY}, "steps": [{"action": "hand over"}]}),
@@ -50,9 +61,9 @@ def test_the_rules_of_an_agent_are_kept_and_shown_to_the_judge(name: str, tmp_pa
     assert session.metadata[SYSTEM_PROMPT] == POLICY
     model = ScriptedModel(lambda _: "no")
     judge(session, model, at=datetime(2026, 1, 1, tzinfo=UTC))
-    material = model.prompts[0].material
+    material = model.prompts[0].material if model.prompts else digest(session)
     assert material.index("RULES THAT THE AGENT WAS GIVEN") < material.index(POLICY[:20]) < material.index("TASK")
-    assert POLICY[:20] not in model.prompts[0].instructions
+    assert not any(POLICY[:20] in asked.instructions for asked in model.prompts)
 
 
 @promise("capture:rules")

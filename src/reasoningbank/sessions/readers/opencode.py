@@ -42,9 +42,11 @@ class OpenCode:
             self._session.name = text(info.get("sessionID"))
         parts = [fields(part) for part in listed(message.get("parts"))]
         if info.get("role") == "user":
+            self._session.rules(text(info.get("system")))
             self._person(parts)
         elif info.get("role") == "assistant":
             self._session.describe(info, {"modelID": "model"})
+            self._session.rules(joined(info.get("system")))
             self._agent(parts, info)
 
     def _person(self, parts: list[Mapping[str, object]]) -> None:
