@@ -19,7 +19,7 @@ from reasoningbank.conversations.parts import why_bare
 from reasoningbank.errors import BankError, InvalidInput, ModelUnavailable
 from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.conversation import Conversation, Message
 from reasoningbank.types.graph import Edge, Node

@@ -14,7 +14,7 @@ from reasoningbank.conversations.parts import ConversationParts, add_edge, add_n
 from reasoningbank.errors import InvalidEdge, InvalidNode
 from reasoningbank.graph.search import title_of
 from reasoningbank.llm.exchange import exchange_within
-from reasoningbank.llm.tokens import count_tokens
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.claims import check_claim
 from reasoningbank.safety.injection import find_markup, find_order, is_about_memory
 from reasoningbank.safety.quotation import clip, fence, quote
