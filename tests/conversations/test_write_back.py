@@ -221,7 +221,7 @@ def _edge(**changes: object) -> str:
                 }
             ),
             "lesson",
-            "orders",
+            "prompt injection",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-Voice = Literal["", "user", "other"]
+TurnSide = Literal["", "user", "other"]
 
 _MANY_SIGNS = 0.12
 _LONGEST_LINE = 300
@@ -83,7 +83,7 @@ _MARKUP = re.compile(
 class Utterance(NamedTuple):
     """A part of a text and who said it: nobody where it stands outside of a chat."""
 
-    speaker: Voice
+    speaker: TurnSide
     text: str
 
 
@@ -165,7 +165,7 @@ def _outside(text: str) -> Iterator[Utterance]:
 
 
 def _marked_up(text: str) -> Iterator[Utterance]:
-    speaker: Voice = ""
+    speaker: TurnSide = ""
     start = 0
     for match in _MARKUP.finditer(text):
         if text[start : match.start()].strip():
@@ -236,7 +236,7 @@ def _texts(said: Any) -> Iterator[str]:
         yield said["text"]
 
 
-def _speaker(role: str) -> Voice:
+def _speaker(role: str) -> TurnSide:
     return "user" if role.casefold() in {"user", "human"} else "other"
 
 
@@ -248,8 +248,8 @@ class _Reader:
         self._tags: list[str] = []
         self._asks = False
         self._section = False
-        self._speaker: Voice = ""
-        self._turn: list[Voice] = []
+        self._speaker: TurnSide = ""
+        self._turn: list[TurnSide] = []
 
     def read(self, lines: Sequence[str]) -> list[Paragraph]:
         """Return the paragraphs."""
@@ -367,7 +367,7 @@ class _Reader:
         return [each for each in found if each.lines]
 
 
-def _began(turns: Sequence[Voice], place: int) -> bool:
+def _began(turns: Sequence[TurnSide], place: int) -> bool:
     return place == 0 or turns[place - 1] != turns[place]
 
 
