@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import PolicyError
 
 if TYPE_CHECKING:
     from reasoningbank.operations.operation import Operation
+    from reasoningbank.operations.said import Said
 
 PERSONAL: Mapping[str, frozenset[str]] = {
     "dashboard": frozenset(),
@@ -41,6 +43,7 @@ edited."""
 _NEVER = frozenset({""})
 """Of a command that is nobody's alone: no option has this name."""
 _SOURCE = "agent"
+_WITHHELD = "[withheld: it looks like a prompt injection; a person reads it outside of an agent's client]"
 _AGENTS_OWN: Mapping[str, str] = {"rater": "agent", "reader": "agent", "source": _SOURCE}
 
 
@@ -77,9 +80,38 @@ def check_personal(name: str, given: Collection[str] = (), *, reads: bool = Fals
 
 def fixed_for_an_agent(operation: Operation) -> dict[str, object]:
     """Return the fixed arguments of an operation that an agent runs as a command."""
-    if operation.reads:
-        return dict(operation.fixed)
-    return {key: _AGENTS_OWN.get(key, value) for key, value in operation.fixed.items()}
+    own = {"reader": _AGENTS_OWN["reader"]} if operation.reads else _AGENTS_OWN
+    return {key: own.get(key, value) for key, value in operation.fixed.items()}
+
+
+def withheld_from_an_agent(answer: Said) -> Said:
+    """Return what an agent may be shown of an answer: each text and each line that the gate would hold is left out.
+
+    What was captured, searched for or refused is kept as it was, for a person to read. None of it was let in by the
+    one door, so it is looked at here before an agent reads it.
+    """
+    return replace(
+        answer,
+        notes=tuple(map(_told, answer.notes)),
+        fields=None if answer.fields is None else {name: _shown(value) for name, value in answer.fields.items()},
+        text=None if answer.text is None else "\n".join(map(_told, answer.text.split("\n"))),
+    )
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str):
+        return _told(value)
+    if isinstance(value, Mapping):
+        return {_told(name): _shown(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_shown(each) for each in value]
+    return value
+
+
+def _told(text: str) -> str:
+    from reasoningbank.safety.injection import verdict
+
+    return _WITHHELD if verdict(text) else text
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reasoningbank.cli.agents import as_client, check_personal, fixed_for_an_agent, of_an_agent
+from reasoningbank.cli.agents import as_client, check_personal, fixed_for_an_agent, of_an_agent, withheld_from_an_agent
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.cli.reviewer import asks, review
@@ -294,6 +294,8 @@ def _answer(call: Call, operation: Operation, result: object, values: Mapping[st
 
 
 def _print(answer: Said) -> None:
+    if of_an_agent():
+        answer = withheld_from_an_agent(answer)
     for note in answer.notes:
         print_note(note)
     if answer.fields is not None:
@@ -320,11 +322,7 @@ def _answer_of_the_past(
         return
     if call.as_json:
         listed = answer_json(operation, result, values)
-        print_json({"as_of": moment.isoformat(), **listed, "notes": json_of(view.notes)})
+        _print(Said(fields={"as_of": moment.isoformat(), **listed, "notes": json_of(view.notes)}))
         return
-    for note in view.notes:
-        print_note(note)
-    for memory in result:
-        for said in memory.unknown:
-            print_note(f"{memory.id}: {said}")
-    print_text(text_of(operation, result))
+    unknown = (f"{memory.id}: {said}" for memory in result for said in memory.unknown)
+    _print(Said(notes=(*view.notes, *unknown), text=text_of(operation, result)))

@@ -230,6 +230,8 @@ def _strategy(hit: Hit, supported: int) -> RelevantStrategy:
     )
 
 
+UNTOLD = "[withheld: the query looked like a prompt injection]"
+"""What a trace keeps of such a query: agents read traces."""
 _TITLE = 120
 
 
@@ -272,6 +274,7 @@ class Experience:
             ModelMismatch: When the bank was built with another embedder.
         """
         from reasoningbank.memories.admission import has_space
+        from reasoningbank.safety.injection import verdict
         from reasoningbank.safety.stored_text import safe_line
 
         began = time.perf_counter()
@@ -309,7 +312,7 @@ class Experience:
                 "tags": ",".join(safe_line(tag) for tag in question.condition.tags),
             }
             trace = Trace(
-                query=question.text,
+                query=UNTOLD if verdict(question.text) else question.text,
                 approach=plan.name,
                 details=plan.details | applied,
                 results=tuple(dict.fromkeys([*(hit.id for hit in answer.delivered), *(one.id for one in strategies)])),
