@@ -112,7 +112,8 @@ def test_a_text_is_read_up_to_its_limit(tmp_path: Path) -> None:
 @promise("hardness:special-files")
 def test_one_bad_file_does_not_hold_up_the_next(open_bank: Callable[..., Bank], tmp_path: Path) -> None:
     bank = open_bank()
-    os.mkfifo(tmp_path / "pipe")
+    pipe = tmp_path / "pipe"
+    pipe.touch()
     good = tmp_path / "good.jsonl"
     good.write_text(
         "".join(
@@ -120,11 +121,34 @@ def test_one_bad_file_does_not_hold_up_the_next(open_bank: Callable[..., Bank], 
             for role, content in (("user", "Fix the date test."), ("assistant", "I ran it with TZ=UTC."))
         )
     )
-    bank.sessions.capture_later(tmp_path / "pipe")
+    bank.sessions.capture_later(pipe)
     bank.sessions.capture_later(good)
+    pipe.unlink()
+    os.mkfifo(pipe)
     report = bank.jobs.work()
     assert (report.done, report.buried) == (1, 1)
     assert [job.error for job in bank.jobs.dead()] == [f"{tmp_path / 'pipe'} cannot be read: it is not a regular file"]
+
+
+@promise(
+    "hardness:special-queued",
+    "A pipe, a device or a directory is refused at once when it is to be captured later, and nothing is queued.",
+    source="issue 13",
+)
+@pytest.mark.parametrize("kind", ["pipe", "device", "directory"])
+def test_a_special_file_is_not_queued(kind: str, open_bank: Callable[..., Bank], tmp_path: Path) -> None:
+    special = Path("/dev/zero") if kind == "device" else tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(special)
+    elif kind == "directory":
+        special.mkdir()
+    good = tmp_path / "good.jsonl"
+    good.touch()
+    bank = open_bank()
+    with pytest.raises(StoreUnavailable, match="not a regular file"):
+        bank.sessions.capture_later(good, special)
+    assert bank.jobs.work().done == 0
+    assert bank.jobs.dead() == ()
 
 
 @promise(

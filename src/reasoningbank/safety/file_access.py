@@ -48,15 +48,25 @@ def open_regular(path: Path, *, most: int | None = None, follow: bool = True) ->
     try:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
-            raise StoreUnavailable(
-                f"{path} cannot be read: it is not a regular file", hint="Name a file, not a pipe or a device."
-            )
+            raise _not_regular(path)
         if most is not None and state.st_size > most:
             raise InvalidInput(f"{path.name[:80]} has more than {most >> 20} MiB", hint="Split the file.")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def refuse_special_source(path: Path) -> None:
+    """Refuse to read later what ``open_regular`` would not open: a pipe, a socket, a device or a directory.
+
+    A file that is not there yet may come.
+
+    Raises:
+        StoreUnavailable: When such a thing is there.
+    """
+    if path.exists() and not path.is_file():
+        raise _not_regular(path)
 
 
 def digest_of(file: BinaryIO) -> str:
@@ -180,6 +190,12 @@ def _is_database(path: Path) -> bool:
         except StoreUnavailable:
             continue
     return False
+
+
+def _not_regular(path: Path) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"{path} cannot be read: it is not a regular file", hint="Name a file, not a directory, a pipe or a device."
+    )
 
 
 def _unavailable(path: Path, error: Exception) -> StoreUnavailable:

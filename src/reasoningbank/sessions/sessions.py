@@ -228,8 +228,12 @@ class Sessions:
 
         Returns:
             How many were queued: a file that waits already is queued again only when it has grown.
+
+        Raises:
+            StoreUnavailable: When one is a pipe, a socket, a device or a directory; then nothing is queued.
         """
         from reasoningbank.memories.standing import note_speaker, speaker_in
+        from reasoningbank.safety.file_access import refuse_special_source
 
         now = self._context.clock.now()
         queued = 0
@@ -237,6 +241,7 @@ class Sessions:
             note_speaker(transaction, self._context.session, speaker_in(self._context.session))
             for source in sources:
                 path = usable_path(source)
+                refuse_special_source(path)
                 place_name(f"{path} {format}", "file or format")
                 # A path has one slash where an address with a password has two.
                 place_name(str(path).replace(":/", "://"), "file")
