@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,13 +21,16 @@ from reasoningbank.storage.sqlite_connection import (
 
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
+_STATISTICS = frozenset(("table", f"sqlite_stat{number}") for number in (1, 3, 4))
+"""The tables of ``ANALYZE``. Source: "Database File Format", section 2.6, sqlite.org."""
 
 
 def renew_checksums(path: Path) -> bool:
     """Give every page of a whole bank its checksum; called under the bank's lock.
 
     A page whose checksum is wrong may also be damaged. So the bank is read as a whole first, as ``rbank doctor`` does:
-    its structure, its indexes, and the checksum of every row. A bank with any defect stays as it is.
+    its structure, its indexes, and the checksum of every row. A bank with any defect stays as it is. Indexes and
+    statistics of another program are dropped.
 
     Returns:
         Whether checksums were renewed.
@@ -37,28 +41,49 @@ def renew_checksums(path: Path) -> bool:
     with closing(apsw.Connection(str(path), flags=flags, vfs=checksum_vfs())) as connection:
         connection.execute("PRAGMA checksum_verification = OFF").fetchall()
         configure(connection)
-        if not _has_our_schema(connection):
+        foreign = _foreign_objects(connection)
+        if foreign is None:
             return False
         prepare_vocabulary(connection)
         project = str(connection.execute("SELECT value FROM meta WHERE name = 'project'").get)
         source = ConnectionSource(path, project, connection, identity_of(path))
         if problems_of(source, project):
             return False
+        for kind, name in foreign:
+            quoted = name.replace('"', '""')
+            connection.execute(f'DROP {kind} "{quoted}"')
         connection.execute("VACUUM")
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return True
 
 
-def _has_our_schema(connection: apsw.Connection) -> bool:
-    """Return whether the file's header and its tables are exactly those that this version makes."""
+def _foreign_objects(connection: apsw.Connection) -> Sequence[tuple[str, str]] | None:
+    """Return the kinds and names of what another program has added and what can be dropped without a loss.
+
+    Returns:
+        Indexes and the statistics of ``ANALYZE``; None when anything else is not exactly what this version makes: a
+        trigger, a view or a table could change what is written.
+    """
     with closing(apsw.Connection(":memory:")) as fresh:
         migrate(fresh)
-        return _schema_of(connection) == _schema_of(fresh)
+        expected = _objects_of(fresh)
+        if _header_of(connection) != _header_of(fresh):
+            return None
+    found = _objects_of(connection)
+    if not expected <= found:
+        return None
+    added = sorted((str(kind), str(name)) for kind, name, *_ in found - expected)
+    if any(kind != "index" and (kind, name) not in _STATISTICS for kind, name in added):
+        return None
+    return added
 
 
-def _schema_of(connection: apsw.Connection) -> tuple[object, ...]:
-    header = [connection.pragma(name) for name in ("application_id", "user_version", "encoding", "auto_vacuum")]
-    return (*header, *connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"))
+def _header_of(connection: apsw.Connection) -> Sequence[object]:
+    return [connection.pragma(name) for name in ("application_id", "user_version", "encoding", "auto_vacuum")]
+
+
+def _objects_of(connection: apsw.Connection) -> set[tuple[object, ...]]:
+    return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
 
 
 def _has_stale_page(path: Path) -> bool:
