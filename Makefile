@@ -18,7 +18,7 @@ PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture bench-scale eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
+.PHONY: help demo test check bench torture bench-scale eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop eval-calibration guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -82,6 +82,9 @@ eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the
 
 eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.consolidation
+
+eval-calibration: $(DEV_READY) ## SC-005 and SC-006 on simulated years with known truth; pictures in build/
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.calibration --pictures build
 
 eval-recipes: $(DEV_READY) ## recipes of real sessions against grades given by hand; RECIPE_RUNS=FOLDER... adds recorded runs
 	PYTHONPATH=benchmarks $(BIN)/python -m evaluation.recipes $(if $(RECIPE_RUNS),--also $(RECIPE_RUNS))

@@ -53,6 +53,16 @@ EVALUATIONS = (
     ),
     Evaluation("attack", "evaluation.attacks.suite", "The poisoning suite, with the defences off and on."),
     Evaluation("consolidation", "evaluation.consolidation", "Clusters of two real sets against pairs read by hand."),
+    Evaluation(
+        "calibration",
+        "evaluation.calibration",
+        "Whether confidence is what truly helped, on simulated years with honest and with lying raters.",
+        ("--pictures", "{folder}"),
+        ("eval-calibration.svg", "eval-calibration-weights.svg"),
+    ),
+    Evaluation(
+        "worth", "evaluation.worth", "What the validator keeps of recorded items, against grades given by hand."
+    ),
     Evaluation("recipes", "evaluation.recipes", "Recipes of real sessions against grades given by hand."),
 )
 _HEAD = """<!doctype html>
