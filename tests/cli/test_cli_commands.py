@@ -661,7 +661,7 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
     curation += ["quarantine", "quarantines", "review", "release"]
     wider = ["candidates", "promotions", "demote", "share", "skills", "promote"]
-    agents = ["install", "uninstall", "agents-md", "hook", "serve", "worker", "token"]
+    agents = ["install", "uninstall", "agents-md", "hook", "serve", "dashboard", "worker", "token"]
     whole = ["status", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore"]
     whole += ["vectors", "jobs", "database", "migrate", "reembed", "doctor", "demo"]
     graph = ["graph", "source"]

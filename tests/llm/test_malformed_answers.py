@@ -244,5 +244,6 @@ def test_a_grammar_cannot_get_the_schemas_wrong() -> None:
     assert "maxLength" not in json.dumps([*shapes.values(), Opinion.model_json_schema()])
 
 
+@promise("llm:malformed-kinds")
 def test_a_range_of_steps_is_all_of_them() -> None:
     assert read_answer(lesson(steps="3-5"), FailureLessons).lessons[0].steps == [3, 4, 5]
