@@ -50,8 +50,8 @@ def test_every_command_that_asks_before_it_destroys_is_a_persons_or_archives() -
 
 @promise(
     "trust:command-shows",
-    "A command that an agent runs shows no text that looks like a prompt injection: not of a captured session, a search "
-    "of experience or a refused lesson.",
+    "A command that an agent runs shows no text that looks like a prompt injection: not of a captured session, a "
+    "search of experience or a refused lesson.",
     source="DESIGN D10",
 )
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
