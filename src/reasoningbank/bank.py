@@ -564,6 +564,7 @@ class Bank:
         limit: int = DEFAULT_ITEMS,
         repeat: bool = True,
         claims: bool = True,
+        recipes: bool = True,
     ) -> Brief:
         """Return the best memories for an agent's context, as quoted evidence; nothing rather than the irrelevant.
 
@@ -583,12 +584,14 @@ class Bank:
             limit: Most memories.
             repeat: Show again what this session was shown before.
             claims: Show what only one agent session says; without a task it is never shown.
+            recipes: Show what was made of an error in a session; after an error only ``recipes.briefing`` finds what
+                belongs to it.
 
         Raises:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.search.briefing import choose, in_order
+        from reasoningbank.search.briefing import choose, in_order, is_recipe
         from reasoningbank.search.placement import spread
 
         most = checked_limit(limit)
@@ -598,7 +601,11 @@ class Bank:
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
             query, found = self._briefings.considered(store, task, outcome)
-            hits = [hit for hit in in_order(found.proven, found.drawn) if claims or hit.standing != "claim"]
+            hits = [
+                hit
+                for hit in in_order(found.proven, found.drawn)
+                if (claims or hit.standing != "claim") and (recipes or not is_recipe(hit.memory))
+            ]
             ordered = hits if task is None else spread(hits, budget)
             seen = None if repeat else self._briefings.seen(store, place)
             brief = choose(

@@ -114,3 +114,68 @@ def test_a_proven_recipe_is_shown_again_at_its_error_and_earns_credit(tmp_path: 
     assert hook("PostToolUseFailure", "now", **FAILED) == "", "once a session"
     run(shop, home, "session-outcome", "now", "succeeded")
     assert confidence() > before
+
+
+WATCHERS = "Error: ENOSPC: System limit for number of file watchers reached, watch '/srv/shop/src'"
+UNWATCHED = Turn(
+    "Start it.", "npm run dev", f"{WATCHERS}\n    at FSWatcher.start (node:internal/fs/watchers:248:19)", 1
+)
+TRIED = (
+    UNWATCHED,
+    Turn("Install anew.", "npm ci", "added 812 packages in 9s"),
+    UNWATCHED,
+    Turn("Another version.", "npm install chokidar@3", "added 1 package in 1s"),
+    UNWATCHED,
+)
+OTHERS = (
+    ("ls src/main", "ls: cannot access 'src/main': No such file or directory"),
+    ("python3 -m app", ERROR.format(place="app", line=3).replace("yaml", "httpx")),
+    ("ruff check", "app/a.py:1:8: F401 [*] `os` imported but unused\nFound 1 error."),
+    ("npx tsc", "src/a.ts(3,5): error TS2304: Cannot find name 'fetchAll'."),
+    ("npm test", "Error: Cannot find module './limits'\nRequire stack:\n- /srv/shop/test/a.js"),
+    (
+        "npm ci",
+        "npm error code EACCES\nnpm error syscall mkdir\nnpm error Error: EACCES: permission denied, mkdir '/srv/x'",
+    ),
+    (
+        "npm run dev",
+        "Error: listen EADDRINUSE: address already in use :::3000\n    at Server.setupListenHandle (node:net:1)",
+    ),
+)
+
+
+@promise(
+    "recipes:silent",
+    "A recipe or a dead end is shown after a tool's failure only where its own error came again: other errors, however "
+    "alike their words are, bring none, neither alone nor beside the right recipe.",
+    source="issue 11 Recipes",
+)
+def test_other_errors_bring_no_recipe(tmp_path: Path) -> None:
+    home, shop = tmp_path / "home", tmp_path / "shop"
+    shop.mkdir()
+    for number, (turns, task) in enumerate([(TRIED, "Start the shop"), (TURNS, "Make the report run")]):
+        transcript = tmp_path / f"session-{number}.jsonl"
+        told = claude_code(turns, task, "It does not start yet.").replace("cc-1", f"cc-{number}")
+        transcript.write_text(told, encoding="utf-8")
+        run(shop, home, "capture", str(transcript))
+    run(shop, home, "worker", "--once")
+
+    def shown(number: int, command: str, error: str) -> str:
+        payload = {**FAILED, "session_id": f"later-{number}", "cwd": str(shop), "tool_input": {"command": command}}
+        answer = json.loads(
+            run(
+                shop,
+                home,
+                "hook",
+                "PostToolUseFailure",
+                given=json.dumps({**payload, "error": f"Exit code 1\n{error}"}),
+            )
+        )
+        return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    assert "npm ci" in shown(0, "npm run dev", TRIED[0].observation)
+    for number, (command, error) in enumerate(OTHERS, start=1):
+        assert shown(number, command, error) == "", command
+    right = shown(99, "python3 -m app.report", ERROR.format(place="report", line=5))
+    assert "pip install pyyaml" in right
+    assert "npm ci" not in right

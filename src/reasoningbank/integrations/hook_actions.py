@@ -301,7 +301,8 @@ def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
     """Return the text for the agent's context.
 
     With a prompt and after a failure only what the session has not seen yet. After a failure the recipe for the very
-    error comes first. Of what a tool printed nobody has said that it is a failure: only a recipe is shown.
+    error comes first; a recipe for another one is not shown, however alike their words are. Of what a tool printed
+    nobody has said that it is a failure: only a recipe is shown.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -313,7 +314,9 @@ def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
         recipe = _recipe(bank, task, session)
         if event == "PostToolUse":
             return recipe
-        warned = bank.briefing(task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False, claims=False)
+        warned = bank.briefing(
+            task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False, claims=False, recipes=False
+        )
         return recipe + warned.text
     return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
 

@@ -18,16 +18,21 @@ from reasoningbank.search.proven import POOL
 from reasoningbank.search.query import checked_question
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
-from reasoningbank.types.memory import check_outcome
+from reasoningbank.types.memory import Memory, check_outcome
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import HELD_OUT, Brief, BriefItem, Filter, Hit, LeftOut, Recall
+from reasoningbank.types.session import RECIPE
 from reasoningbank.types.uplift import Exposure
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.search import Search
+
+
+_OF_AN_ERROR = frozenset(("fix", "dead-end"))
+"""Categories of what belongs to one error."""
 
 
 def in_order(proven: Sequence[Hit], unproven: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -40,6 +45,15 @@ def in_order(proven: Sequence[Hit], unproven: Sequence[Hit]) -> tuple[Hit, ...]:
 
     first = 1 if answers(proven) and not outranked(proven, unproven) else 0
     return (*proven[:first], *unproven, *proven[first:])
+
+
+def is_recipe(memory: Memory) -> bool:
+    """Return whether a memory was made of an error in a session, also consolidated or brought from elsewhere.
+
+    What a person wrote or vouched for is none, whatever its category.
+    """
+    own = memory.provenance.get("source") == RECIPE
+    return own or (memory.category in _OF_AN_ERROR and memory.standing != "vouched")
 
 
 def choose(
