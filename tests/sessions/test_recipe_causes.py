@@ -348,3 +348,33 @@ def test_what_stopped_a_tool_is_named_and_how_it_went_on(name: str) -> None:
     failed, change, passed, said = STOPPED[name]
     (found,) = fixes(failed, change, passed)
     assert said in found
+
+
+@promise(
+    "signatures:wrapper",
+    "The closing line of a wrapper (exited with, unexpected signal, did not complete) is no signature where the output "
+    "says the cause.",
+    source="issue 11 Recipes",
+)
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (
+            "Cart/Cart.swift:12: Fatal error: Index out of range\nerror: Exited with unexpected signal code 5",
+            "Fatal error: Index out of range",
+        ),
+        (
+            "Error: Cannot find module 'left-pad'\nerror: script \"test\" exited with code 1",
+            "Error: Cannot find module 'left-pad'",
+        ),
+        (
+            "KeyError: 'DATABASE_URL'\nERROR: process \"/bin/sh -c x\" did not complete successfully: exit code: 1",
+            "KeyError: 'DATABASE_URL'",
+        ),
+        ("error: Exited with unexpected signal code 5", "error: Exited with unexpected signal code N"),
+    ],
+)
+def test_a_wrappers_closing_line_does_not_hide_the_cause(output: str, said: str) -> None:
+    found = signature_of(output, "make test")
+    assert found is not None
+    assert found.text == said

@@ -57,7 +57,7 @@ _CONSIDERED = 20
 _MAX_TASK = 2_000
 _SHELL = "bash"
 _EDITED = re.compile(r"^- (?:in ([^\s:,]+)(?:,[^:\n]*)?: |(?:ran: )(?:sed|perl) .*?([^\s'\"]+)$)", re.MULTILINE)
-_THROWN = re.compile(r"(?:Error|Exception|Fault|Failure)$|^(?:panic|go|linker)$")
+_THROWN = re.compile(r"(?:Error|Exception|Fault|Failure)$|^(?:panic|go|linker|Fatal error)$")
 _TRAVELS = re.compile(
     r"^(?:Import|ModuleNotFound|Load|ImproperlyConfigured|PydanticImport|Deprecat\w+|Syntax)(?:Error)?$"
 )

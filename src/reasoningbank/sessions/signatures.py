@@ -176,7 +176,7 @@ _GENERAL = re.compile(
     r"|assertion `?\(?(?:left|\w+ == )|failed asserting that"
     r"|^expected:? .*\b(?:but (?:was|got)|got)\b|expect\(received\)|^expected: |values to unpack|invalid memory address"
     r"|nil pointer|index out of (?:range|bounds)|null pointer|segmentation fault|division by zero"
-    r"|invalid literal for int"
+    r"|unexpectedly found nil|invalid literal for int"
     r"|could not convert string|cannot read propert\w+ of (?:undefined|null)|is not iterable$"
     r"|object is not (?:subscriptable"
     r"|callable|iterable)|out of range$|^should (?:be|equal)|^(?:\w+: )?got\b.*\bwant\b",
@@ -197,6 +197,16 @@ _SURROUNDINGS = re.compile(
     r"|access denied|unauthori[sz]ed|forbidden",
     re.IGNORECASE,
 )
+_CLOSED = (
+    r"\bexit(?:ed|s)? (?:with|on)\b|\bexit(?:ed)?[ -](?:code|status|value)\b|\bunexpected signal\b"
+    r"|\bdid not complete successfully|\breturned (?:an error code|non-zero)"
+    r"|\b(?:ended|failed) with (?:code|status|signal)"
+    r"|\b(?:terminated|killed|crashed) (?:by|with|on) signal|\blifecycle script [^\n]{1,60} failed"
+)
+_CLOSES = re.compile(_CLOSED, re.IGNORECASE)
+_CLOSING_LINE = re.compile(rf"^[^\n]*(?:{_CLOSED})[^\n]*$", re.IGNORECASE | re.MULTILINE)
+"""What a wrapper says at the end of the program that it ran: that it failed, and not why."""
+_ENDED = re.compile(r"\bunexpected signal\b|\bterminated by signal\b", re.IGNORECASE)
 _HEADER = re.compile(r"^[\w./+-]+\.(?:h|hpp|hh): No such file|cannot open shared object")
 _SUMMARY = re.compile(r"\d+ \S+(?: \S+){0,3}(?:, \d+ [^\n]*)? (?:failed|errors?|problems?)\b", re.IGNORECASE)
 """A line that only counts what went wrong."""
@@ -263,7 +273,7 @@ class Signature:
             return True
         if self.type == "FileNotFoundError" or _ABSENT_FILE.search(self.message):
             return all(_USUAL_NAME.match(name) for name in self.names)
-        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS))
+        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS, _ENDED))
 
     @property
     def text(self) -> str:
@@ -303,9 +313,11 @@ def signature_of(output: str, action: str = "") -> Signature | None:
         action: The command that failed; it belongs to the signature of an error that says nothing of its cause.
     """
     text = _ESCAPES.sub("", output[-_SEARCHED:]).replace("\r\n", "\n")
-    found = _pytest(text) or _runner(text) or _compiled(text) or _raised(text) or _other(text) or _said(text)
+    found = _decisive(text)
     if found is None:
         return None
+    if _CLOSES.search(found.message) is not None:
+        found = _decisive(_CLOSING_LINE.sub("", text)) or found
     found = _with_detail(found, text)
     if found.message.casefold() in {"", found.type.casefold()} and (asserted := _asserted(found, text)) is not None:
         found = asserted
@@ -316,6 +328,10 @@ def signature_of(output: str, action: str = "") -> Signature | None:
     if not (said or _names_something(found)):
         return None
     return replace(found, place=_SPACE.sub(" ", action).strip()) if found.is_general else found
+
+
+def _decisive(text: str) -> Signature | None:
+    return _pytest(text) or _runner(text) or _compiled(text) or _raised(text) or _other(text) or _said(text)
 
 
 def _asserted(found: Signature, text: str) -> Signature | None:

@@ -62,6 +62,13 @@ _PHP = re.compile(
     r"(?P<message>\S[^\n]*?)(?: in \S+?(?::\d+| on line \d+)?)?$",
     re.MULTILINE,
 )
+_OF_PHP = re.compile(r"^PHP |Uncaught|Parse error| in \S+(?::\d+| on line \d+)?$|\(\)")
+_TRAPPED = re.compile(
+    r"^(?:\S{1,300}\.swift:\d{1,7}: (?:Fatal error|Precondition failed|Assertion failed)"
+    r"|Fatal error(?=: [^\n]+: file \S+\.swift\b)): (?P<message>\S[^\n]*?)(?:: file \S+, line \d+)?$",
+    re.MULTILINE,
+)
+"""What Swift says before it stops a program with a signal."""
 _R_RAISED = re.compile(r"^Error in [^\n]{1,200}? ?:\s+(?P<message>\S[^\n]*)$", re.MULTILINE)
 _RUBY_RAISED = re.compile(
     r"^\S+\.rb:\d+:in [`'][^'\n]*': (?P<message>[^\n]+) \((?P<type>(?:\w+::){0,5}[A-Z]\w*)\)$", re.MULTILINE
@@ -339,12 +346,14 @@ def _simple(text: str) -> ToolError | None:
         (_RUBY_LOAD, ""), (_RUBY_RAISED, ""), (_RUBY_CLASS, ""), (_INDENTED, "error"), (_SHELLCHECK, ""), (_RUFF, ""),
         (_LINTER, ""), (_ESLINT, "eslint"), (_PHPSTAN, "phpstan"), (_PSQL, "sql"), (_SQLITE, "sqlite"),
         (_REJECTED, "rejected"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
-        (_R_RAISED, "R"), (_PHP, "php"), (_AT_PLACE, "error"),
+        (_TRAPPED, "Fatal error"), (_R_RAISED, "R"), (_PHP, "php"), (_AT_PLACE, "error"),
     ):  # fmt: skip
         match = pattern.search(text)
         if match is None or (pattern is _PHPSTAN and not tables):
             continue
         groups = match.groupdict()
+        if pattern is _PHP and not groups["type"] and not _OF_PHP.search(match[0]):
+            kind = "Fatal error"
         named = groups.get("code") or groups.get("type") or groups.get("program") or kind
         return ToolError(type=re.split(r"::|\\", named)[-1], message=match["message"], line=match[0])
     return None
