@@ -261,3 +261,31 @@ def test_thanks_for_an_answer_accept_it() -> None:
     thanked = Step(user="ah ok makes sense, thank you!")
     assert judged("Why is the retry disabled in tests?", *answered, thanked).verdict == "success"
     assert judged("Switch the retry off in tests", *answered, thanked).verdict == "unknown"
+
+
+ROLLED = shell("kubectl set image deployment/api api=registry/api:2.4", "deployment.apps/api image updated")
+STUCK = shell("kubectl rollout status deployment/api --timeout=120s", "error: timed out waiting for the condition", 1)
+UNDONE = shell("kubectl rollout undo deployment/api", "deployment.apps/api rolled back")
+STANDS = shell("kubectl rollout status deployment/api", 'deployment "api" successfully rolled out')
+
+
+@promise("judging:asked-action")
+@pytest.mark.parametrize(
+    "task",
+    [
+        "Deploy version 2.4 of the api",
+        "Roll out 2.4 with kubectl",
+        "Deploy 2.4; roll back if it does not come up",
+        "Deploy api 2.4. If the rollout fails, undo it.",
+    ],
+)
+def test_what_was_taken_back_after_it_failed_is_a_failure(task: str) -> None:
+    assert judged(task, ROLLED, STUCK, UNDONE).verdict == "failure"
+    assert judged(task, ROLLED, STUCK, UNDONE, STANDS).verdict == "failure"
+    assert judged(task, ROLLED, STUCK, UNDONE, ROLLED, STANDS).verdict == "success"
+
+
+@promise("judging:asked-action")
+def test_taking_back_that_was_asked_for_is_no_failure() -> None:
+    assert judged("Roll the api back to 2.3", ROLLED, STUCK, UNDONE).verdict != "failure"
+    assert judged("Deploy 2.4 of the api", ROLLED, UNDONE).verdict == "unknown"

@@ -155,6 +155,13 @@ _SHOWS = vocabulary(
     "inspect search view top events help login logout init output graph console current heads check-config config env"
 )
 _TAKES_BACK = vocabulary("rollback undo destroy down uninstall delete remove downgrade revert reset clean prune stop")
+_UNDOES = vocabulary("undo rollback revert")
+_ASKED_TO_TAKE_BACK = re.compile(
+    r"\b(?:roll(?:s|ed|ing)?(?: \S+){0,4} back|rollback|undo|revert|take(?: \S+){1,4} back|back out|go back|restore)\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"\b(?:if|when|should|otherwise|unless|in case|or else)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.;!?\n]\s")
 _NOT_DONE_BY = vocabulary(
     "rm cp mv mkdir chmod chown ln touch kill pkill sed perl git pip pip3 apt apt-get brew tar zip unzip echo curl wget"
 )
@@ -223,7 +230,10 @@ def asked_action(trajectory: Trajectory) -> Evidence | None:
     if not asked or not trajectory.steps:
         return None
     wanted = _Wanted("\n".join(asked))
-    tried = list(_tried(trajectory.steps, wanted))
+    undone = _taken_back(trajectory.steps, wanted)
+    tried = list(_tried(trajectory.steps, wanted, undone))
+    if undone and not any(index > undone[-1] for index, _ in tried):
+        return _undone(trajectory.steps, tried, undone)
     if not tried:
         return _done_from_the_start(trajectory.steps, wanted)
     last: dict[str, int] = {sort: index for index, sorts in tried for sort in sorts}
@@ -238,6 +248,58 @@ def asked_action(trajectory: Trajectory) -> Evidence | None:
             return _passed(steps, index)
         return None
     return _done_from_the_start(steps, wanted)
+
+
+def _taken_back(steps: Sequence[Step], wanted: _Wanted) -> list[int]:
+    """Return the steps that took back what the session did, though nobody asked just for that."""
+    if wanted.asks_to_take_back:
+        return []
+    return [
+        index
+        for index, step in enumerate(steps)
+        if step.action and not step.actor and not failed(step) and any(map(_takes_back, parts(command(step))))
+    ]
+
+
+def _takes_back(part: Program) -> bool:
+    """Return whether a program other than git brings the state back that was there before."""
+    if part.silent or part.reads or only_tries(part) or part.program in _NOT_DONE_BY:
+        return False
+    told = (_base(part.words[0]), *(word for word in part.words[1:5] if not word.startswith("-")))
+    pieces = {piece.lower() for word in told[:4] for piece in _pieces(word)}
+    deploys = part.program in _DEPLOYS and not pieces.isdisjoint(_UNDOES)
+    return deploys or "rollback" in {piece.lower() for word in told[:3] for piece in _WORDS.split(word)}
+
+
+def _only_waits(part: Program) -> bool:
+    """Return whether the program only waits for what another one began, and says how that ended."""
+    return part.program in _DEPLOYS and (part.words[1:3] == ("rollout", "status") or "wait" in part.words[1:4])
+
+
+def _undone(
+    steps: Sequence[Step], tried: Sequence[tuple[int, frozenset[str]]], undone: Sequence[int]
+) -> Evidence | None:
+    """Return that what was asked failed and was taken back; None where nothing failed before that.
+
+    It is no proof in either case: what was done does not stand any more.
+    """
+    last = undone[-1]
+    programs = {part.program for part in parts(command(steps[last]))}
+    lost = [
+        index
+        for index, step in enumerate(steps[:last])
+        if failed(step)
+        and step.exit_code not in _NEVER_SEEN - {124}
+        and (any(index == each for each, _ in tried) or programs & {part.program for part in parts(command(step))})
+    ]
+    begun = [index for index, _ in tried if index < last]
+    if not lost and begun:
+        lost = [index for index in range(begun[-1] + 1, last) if failed(steps[index])]
+    if not lost:
+        return None
+    index = lost[-1]
+    detail = f"what the task asks for failed and was taken back: {describe_failure(steps[index])}"
+    return Evidence(kind="last_word", positive=False, detail=detail, step=last, name=attempt(steps[index]))
 
 
 def _passed(steps: Sequence[Step], index: int) -> Evidence:
@@ -347,16 +409,20 @@ class _Wanted:
         self.names = {name.rstrip(".").lower() for name in _NAMES.findall(text)} - _GENERIC
         self.spoken = {piece.lower() for name in _NAMES.findall(text) for piece in (*_pieces(name), name)}
         self.runs = _RUN.search(text) is not None
-        self.takes_back = any(word in self.names for word in _TAKES_BACK)
+        self.asks_to_take_back = any(
+            _ASKED_TO_TAKE_BACK.search(each) is not None and _CONDITION.search(each) is None
+            for each in _SENTENCE.split(text)
+        )
+        conditional = _ASKED_TO_TAKE_BACK.search(text) is not None and not self.asks_to_take_back
+        self.takes_back = not conditional and any(word in self.names for word in _TAKES_BACK)
 
     def sorts_of(self, part: Program) -> frozenset[str]:
         """Return the sorts of what was asked that the program did; those without a name of their own are ``named``."""
         if part.silent or part.reads or only_tries(part) or gives_up(part) or tests_something(part):
             return frozenset()
         told = [word for word in part.words[1:5] if not word.startswith("-")]
-        if any(word in _SHOWS and word not in self.names for word in told[:3]) or (
-            not self.takes_back and any(word in _TAKES_BACK for word in told[:3])
-        ):
+        shows = not _only_waits(part) and any(word in _SHOWS and word not in self.names for word in told[:3])
+        if shows or (not self.takes_back and any(word in _TAKES_BACK for word in told[:3])):
             return frozenset()
         found = self.sorts & _sorts_of(part, told)
         if found:
@@ -485,6 +551,8 @@ def _sorts_of(part: Program, told: Sequence[str]) -> set[str]:
     }
     if words & _DEPLOYING or (program in _DEPLOYS and words & _SORTS["deploy"].words):
         found.add("deploy")
+    if program in {"kubectl", "oc"} and "set" in told[:3] and "image" in told:
+        found.add("deploy")
     if program in _MIGRATES and words & _MIGRATING:
         found.add("migrate")
     if program == "make" and told and not words & _SORTS["build"].words - {"make"}:
@@ -492,11 +560,15 @@ def _sorts_of(part: Program, told: Sequence[str]) -> set[str]:
     return found
 
 
-def _tried(steps: Sequence[Step], wanted: _Wanted) -> Iterator[tuple[int, frozenset[str]]]:
-    """Yield the steps that did what was asked, with its sorts."""
+def _tried(steps: Sequence[Step], wanted: _Wanted, undone: Sequence[int] = ()) -> Iterator[tuple[int, frozenset[str]]]:
+    """Yield the steps that did what was asked, with its sorts.
+
+    Neither what takes it back is among them, nor what waits only for that.
+    """
     if not wanted.sorts and not wanted.names:
         return
     known: dict[str, frozenset[str]] = {}
+    after_undone = False
     for index, step in enumerate(steps):
         if not step.action or step.actor or step.exit_code in _NEVER_RAN:
             continue
@@ -505,8 +577,15 @@ def _tried(steps: Sequence[Step], wanted: _Wanted) -> Iterator[tuple[int, frozen
             working = [part for part in parts(command(step)) if not (part.silent or part.reads)]
             sorts = frozenset[str]().union(*map(wanted.sorts_of, working)) if working else frozenset()
             known[step.action] = sorts
-        if sorts:
-            yield index, sorts
+        if index in undone:
+            after_undone = True
+            continue
+        if not sorts:
+            continue
+        if after_undone and all(_only_waits(part) for part in parts(command(step)) if not (part.silent or part.reads)):
+            continue
+        after_undone = False
+        yield index, sorts
 
 
 def _lost(steps: Sequence[Step], index: int) -> Evidence:
