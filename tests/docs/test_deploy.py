@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from promises import promise
-from reasoningbank.cli.app import command_of
+from reasoningbank.cli.app import command_of, rbank
 from reasoningbank.mcp.http import LIVE_PATH, READY_PATH
 from reasoningbank.settings import PREFIX, load_settings
 
@@ -44,7 +44,8 @@ def parsed(words: list[str]) -> None:
     count = 2 if words[0] == "database" else 1
     command = command_of(" ".join(words[:count]))
     assert isinstance(command, click.Command)
-    command.make_context("rbank", list(words[count:]))
+    # With its parent, as in the program: a command remembers the help option of the first context that it had.
+    command.make_context("rbank", list(words[count:]), parent=click.Context(rbank, **rbank.context_settings))
 
 
 @promise(
