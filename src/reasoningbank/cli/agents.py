@@ -43,7 +43,6 @@ edited."""
 _NEVER = frozenset({""})
 """Of a command that is nobody's alone: no option has this name."""
 _SOURCE = "agent"
-_WITHHELD = "[withheld: it looks like a prompt injection; a person reads it outside of an agent's client]"
 _AGENTS_OWN: Mapping[str, str] = {"rater": "agent", "reader": "agent", "source": _SOURCE}
 
 
@@ -90,28 +89,14 @@ def withheld_from_an_agent(answer: Said) -> Said:
     What was captured, searched for or refused is kept as it was, for a person to read. None of it was let in by the
     one door, so it is looked at here before an agent reads it.
     """
+    from reasoningbank.memories.admission import sayable, sayable_value
+
     return replace(
         answer,
-        notes=tuple(map(_told, answer.notes)),
-        fields=None if answer.fields is None else {name: _shown(value) for name, value in answer.fields.items()},
-        text=None if answer.text is None else "\n".join(map(_told, answer.text.split("\n"))),
+        notes=tuple(map(sayable, answer.notes)),
+        fields=None if answer.fields is None else {name: sayable_value(value) for name, value in answer.fields.items()},
+        text=None if answer.text is None else "\n".join(map(sayable, answer.text.split("\n"))),
     )
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, str):
-        return _told(value)
-    if isinstance(value, Mapping):
-        return {_told(name): _shown(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_shown(each) for each in value]
-    return value
-
-
-def _told(text: str) -> str:
-    from reasoningbank.safety.injection import verdict
-
-    return _WITHHELD if verdict(text) else text
 
 
 @contextmanager

@@ -202,7 +202,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         if command.served and not by_agent and as_of is None and not (operation.reads and call.names_no_bank()):
             answer = served(call, operation, values)
             if answer is not None:
-                _print(answer)
+                _print(answer, by_agent=by_agent)
                 return
         with call.open_bank(reads=operation.reads, makes=command.makes) as bank:
             if command.asks and not by_agent and asks(values, as_json=call.as_json):
@@ -213,7 +213,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
                 if not yes:
                     confirmed(command.confirm.format(it=it, **values))
             if as_of is not None:
-                _answer_of_the_past(call, operation, bank, values, as_of)
+                _answer_of_the_past(call, operation, bank, values, as_of, by_agent=by_agent)
                 return
             with as_client(bank.session) if by_agent else nullcontext():
                 if described(operation.method).has_progress:
@@ -221,7 +221,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
                         result = run(operation, bank, {**values, "progress": bar.step, **fixed})
                 else:
                     result = run(operation, bank, {**values, **fixed})
-        _answer(call, operation, result, values)
+        _answer(call, operation, result, values, by_agent=by_agent)
 
     return callback
 
@@ -289,12 +289,12 @@ def _score(text: str) -> tuple[str, float]:
     return name, number
 
 
-def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object]) -> None:
-    _print(said_of(operation, result, values, as_json=call.as_json))
+def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object], *, by_agent: bool) -> None:
+    _print(said_of(operation, result, values, as_json=call.as_json), by_agent=by_agent)
 
 
-def _print(answer: Said) -> None:
-    if of_an_agent():
+def _print(answer: Said, *, by_agent: bool) -> None:
+    if by_agent:
         answer = withheld_from_an_agent(answer)
     for note in answer.notes:
         print_note(note)
@@ -305,7 +305,13 @@ def _print(answer: Said) -> None:
 
 
 def _answer_of_the_past(
-    call: Call, operation: Operation, bank: Bank, values: Mapping[str, object], moment: datetime
+    call: Call,
+    operation: Operation,
+    bank: Bank,
+    values: Mapping[str, object],
+    moment: datetime,
+    *,
+    by_agent: bool,
 ) -> None:
     """Answer as the bank stood at a moment; nothing is delivered to the past."""
     command = operation.command
@@ -318,11 +324,11 @@ def _answer_of_the_past(
         raise click.UsageError(f"--as-of and --{lacking[0].replace('_', '-')} contradict each other.")
     result = method(**{**operation.defaults, **values})
     if not operation.plural:
-        _answer(call, operation, result, values)
+        _answer(call, operation, result, values, by_agent=by_agent)
         return
     if call.as_json:
         listed = answer_json(operation, result, values)
-        _print(Said(fields={"as_of": moment.isoformat(), **listed, "notes": json_of(view.notes)}))
+        _print(Said(fields={"as_of": moment.isoformat(), **listed, "notes": json_of(view.notes)}), by_agent=by_agent)
         return
     unknown = (f"{memory.id}: {said}" for memory in result for said in memory.unknown)
-    _print(Said(notes=(*view.notes, *unknown), text=text_of(operation, result)))
+    _print(Said(notes=(*view.notes, *unknown), text=text_of(operation, result)), by_agent=by_agent)

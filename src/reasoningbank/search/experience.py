@@ -230,8 +230,6 @@ def _strategy(hit: Hit, supported: int) -> RelevantStrategy:
     )
 
 
-UNTOLD = "[withheld: the query looked like a prompt injection]"
-"""What a trace keeps of such a query: agents read traces."""
 _TITLE = 120
 
 
@@ -273,8 +271,7 @@ class Experience:
             InvalidInput: When there is no such mode.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.memories.admission import has_space
-        from reasoningbank.safety.injection import verdict
+        from reasoningbank.memories.admission import has_space, sayable
         from reasoningbank.safety.stored_text import safe_line
 
         began = time.perf_counter()
@@ -312,7 +309,7 @@ class Experience:
                 "tags": ",".join(safe_line(tag) for tag in question.condition.tags),
             }
             trace = Trace(
-                query=UNTOLD if verdict(question.text) else question.text,
+                query=sayable(question.text),
                 approach=plan.name,
                 details=plan.details | applied,
                 results=tuple(dict.fromkeys([*(hit.id for hit in answer.delivered), *(one.id for one in strategies)])),
