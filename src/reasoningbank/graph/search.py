@@ -41,7 +41,7 @@ _LEGS: Mapping[str, str] = {LESSON_LEG: CONTENT_LEG, CONTEXT_LEG: DESCRIPTION_LE
 """The dense legs of a lesson and what they are called of a memory."""
 _SHORT_TITLE = 120
 _AS_WELL = 0.8
-"""What has so much of the best score answers as well: it is not kept out of the first places by one source's claims."""
+"""Share of the best score from which an item answers as well and has a place beside one source's claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

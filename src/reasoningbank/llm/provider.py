@@ -405,7 +405,7 @@ _BASE_SECONDS, _READ_A_SECOND, _WRITTEN_A_SECOND = 60.0, 200.0, 25.0
 """Seconds for one answer elsewhere: a minute, and what a slow provider needs to read the prompt and to write."""
 
 _ASKS = 2
-"""How often a server is asked for its context."""
+"""Attempts to ask a server for its context."""
 _OVERHEAD = 1_024
 _BREAKABLE = "<[]"
 _OTHER_TOKENIZERS = 1.6

@@ -29,7 +29,7 @@ SIGNED_IN = "reasoningbank.signed_in"
 """Where the gate notes the sign-in of a request."""
 SIGN_IN_SECONDS = 12 * 3_600.0
 LINK_SECONDS = 600.0
-"""How long a one-time link opens the dashboard."""
+"""Seconds in which a one-time link opens the dashboard."""
 NEEDED = "admin"
 """The scope that a token must allow to sign in."""
 _MOST = 1_000

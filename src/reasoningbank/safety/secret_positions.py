@@ -87,7 +87,7 @@ class _Command(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """Which literal of a call is the secret; see the data file."""
+    """Tell which literal of a call is the secret; see the data file."""
 
     argument: int
     least: int

@@ -120,7 +120,7 @@ NAMES_A_SECRET = re.compile(
     r"|(?:api|access|auth|private|signing|encryption|master|account|jwt|license)[ _-]?key"
     r"|credential|(?<![a-z])(?:pw|key|auth|pat|psk|jwt|dsn)(?![a-z])|[a-z_](?:_key|_pw|_auth|_pat|_pass|_dsn)(?![a-z])|authtoken|_auth\Z|[a-z]key\Z"
 )
-"""What the name of a setting with a secret holds, in lower case."""
+"""Words in the name of a setting with a secret, in lower case."""
 SLUG = re.compile(r"[a-z]+[0-9]{0,2}(?:[-_.][a-z0-9]{1,12})+$")
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z", re.IGNORECASE)

@@ -39,7 +39,7 @@ def source_of(memory: Memory) -> str:
 
 
 class Voice(NamedTuple):
-    """What decides the place of an answer among others: who it comes from, and whether that is a rival for a place.
+    """Hold what decides the place of an answer: who it comes from, and whether that is a rival for a place.
 
     Attributes:
         source: Who it comes from.

@@ -117,7 +117,7 @@ _BEGUN = {
         r"install (?:\w+ ){0,3}(?:dependenc\w*|deps|packages|requirements|modules|gems|crates)\b", re.IGNORECASE
     ),
 }
-"""How a task orders what it may also order to be written: to build an image is an action, to build a page is work."""
+"""Orders of a task that may also ask for writing: to build an image is an action, to build a page is work."""
 _STARTS = vocabulary("start serve up dev run launch")
 _INSTALLS = vocabulary("install i ci sync restore get bootstrap setup")
 _VERB = re.compile(r"(?:^|[.;:!?\n]\s*|\b(?:and|then|please|to|just|now)\s+)(?P<verb>[A-Za-z][\w-]{2,})\b")
