@@ -8,6 +8,8 @@ DEV_READY := $(VENV)/.dev-ready
 # The lock files are complete: pip resolves nothing, so a release made after them cannot break an installation.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+# Hypothesis goes on after a time-out, to shrink; a test that never ends is ended with its worker.
+END_HANGING := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 LLM_URL ?=
 SAMPLE ?=
 SCALE ?= 1000000
@@ -27,7 +29,7 @@ demo: $(RUN_READY) ## two sessions of a scripted agent with real commands, hooks
 	$(BIN)/rbank demo
 
 test: $(DEV_READY) ## the tests alone
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(END_HANGING) tests
 
 check: $(DEV_READY) ## format, lint, strict types (Linux, macOS, Windows), import contracts, and the tests
 	$(BIN)/ruff format --check .
@@ -36,7 +38,7 @@ check: $(DEV_READY) ## format, lint, strict types (Linux, macOS, Windows), impor
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(END_HANGING) tests
 
 bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks --benchmark-only -o addopts="-q -p no:cacheprovider" -s

@@ -18,7 +18,7 @@ from reasoningbank.cli.app import COMMANDS, rbank
 from sessions.recorded_sessions import claude_code
 
 STATUSES = {0, 1, 2, 3, 4, 5, 6}
-STARTS_SERVERS = {"serve", "demo"}
+STARTS_SERVERS = {"serve", "dashboard", "demo"}
 LEAVES_ITS_DIRECTORY = {"hook", "install", "uninstall"}
 WORDS = st.text(
     st.characters(exclude_characters="\0/", exclude_categories=["Cs"]) | st.sampled_from("\udc80\udcff\u202e\u200b"),
