@@ -219,21 +219,21 @@ class NotFound(BankError, LookupError):
 class MemoryNotFound(NotFound):
     """No memory of this id exists in the scope (seed 004 ``ErrMemoryNotFound``)."""
 
-    default_hint = "Check the id with `rbank list`; a deleted memory cannot be found again."
+    default_hint = "Look the id up with `rbank list` or memory_search; a deleted memory cannot be found again."
     code = "memory_not_found"
 
 
 class TrajectoryNotFound(NotFound):
     """No trajectory of this id exists in the scope."""
 
-    default_hint = "Check the id with `rbank trajectories`."
+    default_hint = "Look the id up with `rbank trajectories`."
     code = "trajectory_not_found"
 
 
 class NodeNotFound(NotFound):
     """No node of this id exists in the scope's graph."""
 
-    default_hint = "Check the id with `rbank graph search`."
+    default_hint = "Look the id up with `rbank graph search` or graph_search."
     code = "node_not_found"
 
 
@@ -247,7 +247,7 @@ class ConversationNotFound(NotFound):
 class EdgeNotFound(NotFound):
     """No edge of this id exists in the scope's graph."""
 
-    default_hint = "Check the id with `rbank graph search`."
+    default_hint = "Look the id up with `rbank graph search` or graph_search."
     code = "edge_not_found"
 
 

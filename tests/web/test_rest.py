@@ -106,6 +106,8 @@ def test_memories_are_recorded_read_changed_found_and_deleted(served: Served) ->
     assert {**served.said("GET", f"/api/v1/memories/{own}"), "usage_count": 0} == {**changed, "usage_count": 0}
     assert [each["id"] for each in served.said("GET", "/api/v1/memories?tag=pallets")["memories"]] == [own]
     assert [each["id"] for each in served.said("GET", "/api/v1/memories?linked_to=LN")["memories"]] == [own]
+    archived = served.said("GET", "/api/v1/memories?state=archived&tag=pallets")["memories"]
+    assert [(each["content"], each["state"]) for each in archived] == [("Stack pallets crosswise.", "archived")]
     found = served.said("GET", "/api/v1/memories/search?q=pallets+break&by=lesson&linked_to=LN")["memories"]
     assert found[0]["id"] == own
     assert set(found[0]["legs"]) <= {"lesson", "context", "bm25"}

@@ -189,7 +189,7 @@ OPERATIONS: tuple[Operation, ...] = (
         route=Route(
             method="GET",
             path="/memories",
-            inputs="tag=tags linked_to limit offset",
+            inputs="tag=tags state=states linked_to limit offset",
             defaults={"limit": 50, "states": ("active", "candidate")},
             most={"limit": 200},
         ),
