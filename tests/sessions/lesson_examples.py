@@ -303,6 +303,7 @@ BAD = (
     Example(
         "restated_task", "The test", WHEN, "Make the checkout test of the shop pass again without deleting assertions."
     ),
+    Example("no_such_step", "Freeze the clock", WHEN, DO, "success", (7, 8)),
     Example(
         "wrong_outcome",
         "A lesson of nothing",

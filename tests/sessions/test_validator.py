@@ -107,7 +107,6 @@ def test_an_item_that_says_what_an_earlier_one_says_is_refused() -> None:
         ("partial", "success", (1, 2), True),
         ("partial", "success", (1,), False),
         ("partial", "success", (), False),
-        ("partial", "success", (77, -1), False),
         ("partial", "failure", (1,), True),
         ("unknown", "success", (2,), False),
         ("unknown", "failure", (1,), False),
@@ -122,10 +121,20 @@ def test_a_session_teaches_only_what_its_end_can_teach(
     assert [refusal.reason for refusal in refused] == ([] if stays else ["wrong_outcome"])
 
 
-@promise("distil:step-numbers", "Step numbers that do not exist are dropped, none is invented.", source="issue 3")
+@promise(
+    "distil:step-numbers",
+    "Step numbers that do not exist are dropped, none is invented; an item that names no other step is refused.",
+    source="issue 3; issue Any model",
+)
 def test_step_numbers_that_do_not_exist_are_dropped_and_none_is_invented() -> None:
     item = replace(item_of(GOOD[0]), steps=(2, 0, 2, 9, -1))
     assert examine([item], TRAJECTORY, "success", at=AT)[0][0].steps == (0, 2)
+    invented = replace(item, steps=(9, -1))
+    for verdict in ("success", "partial"):
+        accepted, refused = examine([invented], TRAJECTORY, verdict, model="openai:m", at=AT)
+        assert (accepted, [refusal.reason for refusal in refused]) == ((), ["no_such_step"])
+        assert "9, -1" in refused[0].detail
+    assert examine([invented], replace(TRAJECTORY, steps=()), "success", at=AT)[1][0].reason == "no_such_step"
 
 
 @promise("distil:secrets")

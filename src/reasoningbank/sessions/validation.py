@@ -43,6 +43,7 @@ _SAME = 0.8
 _RESTATED = 0.8
 _RESTATED_PAIRS = 0.5
 _KEPT = 500
+_MOST_NAMED = 5
 
 
 def examine(
@@ -58,8 +59,8 @@ def examine(
     """Divide items into those that may be stored and those that may not, each of these with the first reason found.
 
     Accepted items are clean: invisible characters and secrets are gone from them, tags are lower-case and at most
-    eight, and their steps are steps of the trajectory. Refusals are clean in the same way. Nothing is repaired that
-    would change what an item says.
+    eight, and their steps are steps of the trajectory; an item that names only other steps is refused. Refusals are
+    clean in the same way. Nothing is repaired that would change what an item says.
 
     Args:
         items: What a model, an agent or the template proposes, in order of worth.
@@ -126,6 +127,7 @@ def _examined(
         or (_markup(safe) if from_model else None)
         or _wrong_subject(safe)
         or (_wrong_form(safe, trajectory) if from_model else None)
+        or _no_such_step(item, safe, trajectory)
         or _wrong_outcome(safe, trajectory, verdict)
     )
     if reason is None and any(says_the_same(safe, other) for other in accepted):
@@ -175,6 +177,17 @@ def _wrong_form(item: Item, trajectory: Trajectory) -> tuple[RefusalReason, str]
     if restates(item.content, trajectory.task):
         return "restated_task", "the content says only what the task says"
     return None
+
+
+def _no_such_step(named: Item, kept: Item, trajectory: Trajectory) -> tuple[RefusalReason, str] | None:
+    """Return why an item that names steps rests on none; one that names no step at all is another matter."""
+    if not named.steps or kept.steps:
+        return None
+    numbers = ", ".join(map(str, named.steps[:_MOST_NAMED]))
+    return (
+        "no_such_step",
+        f"it rests only on steps that do not exist ({numbers}); the session has {len(trajectory.steps)}",
+    )
 
 
 def _wrong_outcome(item: Item, trajectory: Trajectory, verdict: Verdict) -> tuple[RefusalReason, str] | None:

@@ -184,6 +184,7 @@ RefusalReason = Literal[
     "too_long",
     "too_many",
     "incomplete",
+    "no_such_step",
     "wrong_outcome",
     "instruction",
     "same_text",
@@ -193,8 +194,9 @@ RefusalReason = Literal[
 about_memory: it is about the memory system itself; no_trigger: it does not say when it applies; retold: it tells what
 happened instead of what to do; no_action: it is advice that fits every task; restated_task: it says
 the task again; only_names: it names only files, ids or runs; markup: stray fences, tags or role marks; too_long and
-too_many: beyond the bounds; incomplete: a field is missing or empty; wrong_outcome: a session that failed cannot teach
-a strategy that worked; instruction: it instructs the reading agent instead of informing it (DESIGN D10);
+too_many: beyond the bounds; incomplete: a field is missing or empty; no_such_step: it rests only on steps that the
+session does not have; wrong_outcome: a session that failed cannot teach a strategy that worked; instruction: it
+instructs the reading agent instead of informing it (DESIGN D10);
 same_text: an earlier item of the same trajectory says the same.
 """
 RECIPE = "recipe"
