@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.llm.window import forget_windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,7 @@ class ReplayServer:
             return len(self._left)
 
     def __enter__(self) -> Self:
+        forget_windows(self.url)
         self._thread.start()
         return self
 

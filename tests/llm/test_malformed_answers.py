@@ -219,7 +219,7 @@ def test_a_model_is_told_what_was_wrong_and_asked_once_more() -> None:
     assert judge(session, model, at=now).verdict == "partial"
     first, second = model.prompts
     assert "probability" in second.instructions and '"enum":[0.0,0.1' in second.instructions
-    assert (second.material, second.label) == (first.material, first.label)
+    assert (second.material, second.name) == (first.material, first.name)
     stubborn = ScriptedModel(["no", "no", GOOD])
     found = judge(session, stubborn, at=now)
     assert (found.verdict, found.probability, len(stubborn.prompts)) == ("unknown", 0.5, 2)

@@ -127,7 +127,8 @@ def test_how_long_an_answer_may_be_can_be_set(tmp_path: Path) -> None:
         ([Reply(status=429, body='{"error": {"code": "insufficient_quota"}}')], 1, "quota", "Top up"),
         ([Reply(status=500, body="oops")] * ATTEMPTS, ATTEMPTS, "HTTP 500", "later"),
         ([Reply(status=503, body="")] * ATTEMPTS, ATTEMPTS, "HTTP 503", "later"),
-        ([Reply(status=400, body='{"error": {"message": "no"}}')] * 3, 3, "refused the request", "key"),
+        ([Reply(status=400, body='{"error": {"message": "no"}}')], 1, "refused the request", "key"),
+        ([Reply(status=422, body='{"detail": "temperature must be 1"}')], 1, "refused the request", "key"),
         ([Reply(status=418, body="tea")], 1, "HTTP 418", "llm_url"),
         ([Reply(status=302, body="", headers={"location": "http://127.0.0.1:9/"})], 1, "not a completion", "/v1"),
         ([Reply(body="{}")], 1, "not a completion", "/v1"),
@@ -196,6 +197,35 @@ def test_a_server_without_schemas_is_asked_in_words_and_then_always() -> None:
     assert formats[-1] == "null"
     for request in requests[1:]:
         assert "verdict" in json.dumps(request.body["messages"])
+
+
+@promise(
+    "llm:ways",
+    "A server is asked for JSON in another way only when it says that it does not know this one; any other refusal is "
+    "an error at once.",
+    source="issue Any model (answers)",
+)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model does not support response format `json_schema`.",
+        "'response_format.type' must be 'json_schema' or 'text'",
+        "Failed to parse grammar",
+        "Structured output is not available for this model",
+        "JSON mode is not enabled for this model",
+        "Unsupported parameter: 'response_format'",
+        "body.response_format: Extra inputs are not permitted",
+        "The specified schema produces a constraint that has too many states",
+    ],
+)
+def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -> None:
+    refusal = Reply(status=400, body=json.dumps({"error": {"message": said}}))
+    outcome = Outcome([refusal, refusal, ANSWER])
+    assert outcome.answer is not None
+    assert outcome.answer.text == ANSWER
+    always = Outcome([refusal] * 4)
+    assert "refused the request" in failed(always).message
+    assert len(always.requests) == 3
 
 
 @promise(

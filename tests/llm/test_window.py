@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,11 +12,17 @@ import pytest
 from llm.replay_server import Asked, ReplayServer, Reply, completion
 from promises import promise
 from reasoningbank.errors import ConfigurationError, ContextExceeded, MalformedAnswer
-from reasoningbank.llm import open_model
+from reasoningbank.llm import MIN_CONTEXT, open_model
 from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.llm.provider import LOCAL_SECONDS, ProviderModel
 from reasoningbank.llm.token_count import count_tokens
-from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
+from reasoningbank.llm.window import (
+    LearnedWindow,
+    context_in_error,
+    is_overflow,
+    told_context,
+    was_truncated,
+)
 from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.judge import judge
 from reasoningbank.types.ports import Completion, Prompt
@@ -42,6 +49,7 @@ LONG = Trajectory(
     ),
     final_answer="The fare was changed.",
 )
+SUCCESS = Judgement(verdict="success", probability=0.9, rationale="It worked.", judge="user", at=NOW)
 OVERFLOWS = {
     "llama.cpp": '{"error":{"code":400,"message":"the request exceeds the available context size (4096 tokens), try '
     'increasing it","type":"exceed_context_size_error","n_prompt_tokens":5012,"n_ctx":4096}}',
@@ -98,6 +106,32 @@ OVERFLOWS = {
     "DashScope": "Range of input length should be [1, 30720]",
     "MiniMax": "invalid params, context window exceeds limit",
     "Vertex": "the input token count is 40000 but model only supports up to 32768",
+    "LiteLLM": '{"error":{"message":"litellm.ContextWindowExceededError: the request failed","code":"400"}}',
+    "LiteLLM, code": '{"error":{"type":"context_window_exceeded","message":"failed"}}',
+    "OpenAI, window": '{"error":{"message":"Your input exceeds the context window of this model."}}',
+    "DeepSeek": "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens.",
+    "Together": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 9000 `inputs` "
+    "tokens and 1400 `max_new_tokens`",
+    "TGI, inputs": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
+    "SGLang, total": "Requested token count exceeds the model's maximum context length of 32768 tokens. You requested "
+    "a total of 33000 tokens",
+    "llamafile": '{"error":{"message":"Input prompt is too big compared to KV size. Please try increasing KV size."}}',
+    "GPT4All": "ERROR: The prompt size exceeds the context window size and cannot be processed.",
+    "RKLLama": "prompt gather than max context (prompt: 1299 tokens, max context: 1020)",
+    "Bedrock, limit": "The request payload size has exceed context limit.",
+    "Bedrock, schema": "Malformed input request: #/prompt: expected maxLength: 8000, actual: 9000",
+    "Vertex, unnamed": "The input token count exceeds the maximum number of tokens allowed 1048576.",
+    "Cloudflare": "5021: The estimated number of input and maximum output tokens (8810) exceeded this model context "
+    "window limit (8192)",
+    "GitHub Models": '{"error":{"code":"tokens_limit_reached","message":"Request body too large for m. Max size: 8000 '
+    'tokens."}}',
+    "Copilot": '{"error":{"message":"prompt token count of 130000 exceeds the limit of 128000","code":'
+    '"model_max_prompt_tokens_exceeded"}}',
+    "watsonx": "the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model",
+    "Ark": "InvalidParameter: Total tokens of image and text exceed max message tokens.",
+    "SiliconFlow": "length of prompt_tokens (40000) must be less than max_seq_len (32768).",
+    "DS4": "Prompt has 9,000 tokens, but the configured context size is 8,192 tokens",
+    "any": "the conversation exceeds what fits into the window",
     "MLC": "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
 }
 SIZES = {"llama.cpp": 4096, "LM Studio": 4096, "LM Studio, end": 4096, "vLLM": 4096, "vLLM, model length": 4096}
@@ -105,7 +139,9 @@ SIZES |= {"OpenAI": 272_000, "Anthropic": 200_000, "Anthropic, answer": 200_000,
 SIZES |= {"Mistral": 32_768, "SGLang": 4096, "SGLang, pool": 5368, "LM Studio, n_keep": 7424, "vLLM, scheduler": 1000}
 SIZES |= {"vLLM, passed": 8192, "OpenRouter": 32_768, "Fireworks": 4096, "xAI": 131_072, "Bedrock, Titan": 8192}
 SIZES |= {"Cerebras": 8192, "llama-cpp-python": 4096, "Moonshot": 131_072, "DashScope": 30_720, "Vertex": 32_768}
-SIZES |= {"MLC": 4096}
+SIZES |= {"MLC": 4096, "DeepSeek": 65_536, "Together": 4097, "TGI, inputs": 4095, "SGLang, total": 32_768}
+SIZES |= {"RKLLama": 1020, "Vertex, unnamed": 1_048_576, "Cloudflare": 8192, "Copilot": 128_000, "watsonx": 8192}
+SIZES |= {"SiliconFlow": 32_768, "DS4": 8192}
 
 
 @promise(
@@ -134,6 +170,12 @@ def test_servers_words_for_too_long_are_known(name: str) -> None:
         "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
         "Resource has been exhausted (e.g. check quota).",
         "timeout exceeded while awaiting headers",
+        "You exceeded your current token limit per day",
+        "Rate limit exceeded for this window, try again in 20 s",
+        "Post /v1/chat/completions: deadline exceeded: context deadline exceeded",
+        "max_tokens exceeds the model's output token limit of 4096",
+        "You exceeded your current quota, please check your plan",
+        "temperature exceeds the maximum of 2",
     ],
 )
 def test_other_errors_are_no_overflow(said: str) -> None:
@@ -208,9 +250,9 @@ def test_a_context_that_is_set_is_not_asked_for(tmp_path: Path) -> None:
 
 @promise(
     "llm:halved",
-    "When a server says that a prompt is too long, half of the digest is sent, and half again; no prompt is "
-    "longer than "
-    "the one before, and when nothing fits the session waits.",
+    "When a server says that a prompt is too long, half of the digest is sent, and half again; no prompt is longer "
+    "than the one before, also when an answer is asked for again, save where a known context holds it, and when "
+    "nothing fits the session waits.",
     source="issue Any model (context)",
 )
 @pytest.mark.parametrize("words", ["Ollama", "LM Studio, keep", "llama.cpp", "vLLM"])
@@ -231,6 +273,95 @@ def test_what_is_too_long_is_halved_and_asked_again(words: str) -> None:
             judge(LONG, model, at=NOW, patient=True)
     assert "longer context" in caught.value.hint
     assert tiny.counted[:3] == sorted(tiny.counted[:3], reverse=True)
+
+
+@promise("llm:halved")
+@pytest.mark.parametrize("size", [0, 2_600, 4_096])
+@pytest.mark.parametrize("steps", [1, 60])
+def test_a_question_after_an_unreadable_answer_is_no_longer_than_the_one_that_fitted(size: int, steps: int) -> None:
+    window = Window(size or 1_000_000, words=OVERFLOWS["Ollama"], answer="I think it went well.")
+    facts = {"/props": json.dumps({"n_ctx": size})} if size == 4_096 else {}
+    with ReplayServer(window, facts=facts) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        session = replace(LONG, steps=LONG.steps[:steps])
+        assert judge(session, model, at=NOW).verdict == "unknown"
+        judged = len(window.counted)
+        with pytest.raises(MalformedAnswer):
+            extract(session, SUCCESS, model)
+        said = ["could not be used" in request.text for request in server.requests]
+    for exchange, corrections in ((window.counted[:judged], said[:judged]), (window.counted[judged:], said[judged:])):
+        assert corrections[-2:] == [False, True]
+        if steps == 1 and size == 4_096:
+            assert exchange[-1] < size - 1_400
+        else:
+            assert exchange == sorted(exchange, reverse=True)
+
+
+@promise("llm:halved")
+def test_a_second_question_that_is_too_long_is_halved_with_the_first() -> None:
+    refused = Reply(status=400, body=OVERFLOWS["Ollama"])
+    with ReplayServer(["?", refused, "?", OPINION]) as server:
+        assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "success"
+        lengths = [len(request.text) for request in server.requests]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[2] < 0.7 * lengths[0]
+
+
+@promise(
+    "llm:learned-window",
+    "What a refusal teaches about a model's context holds for every later prompt of the process, also of another "
+    "session; a proxy that takes no more bytes and a limit of tokens per minute teach nothing.",
+    source="issue Any model (context)",
+)
+@pytest.mark.parametrize("words", ["Ollama", "vLLM", ""])
+def test_what_a_refusal_has_taught_is_not_asked_again(words: str) -> None:
+    answer = json.dumps({**json.loads(OPINION), "strategies": []})
+    window = Window(4_096, words=OVERFLOWS[words] if words else "", answer=answer)
+    with ReplayServer(window) as server:
+        for _ in range(3):
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            assert judge(LONG, model, at=NOW).verdict == "success"
+            assert extract(LONG, SUCCESS, model).items == ()
+        assert 2_048 <= model.context() <= 6_000
+        other = ProviderModel(provider="openai", model="other", url=server.url)
+        assert other.context() == 0
+    assert [tokens > 4_096 for tokens in window.counted] == [True, *[False] * (len(window.counted) - 1)]
+    assert len(window.counted) == 7
+
+
+@promise("llm:learned-window")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Reply(status=413, body="<html>Request Entity Too Large</html>"),
+        Reply(status=400, body=OVERFLOWS["Groq, minute"]),
+    ],
+)
+def test_the_bytes_of_a_proxy_and_the_tokens_of_a_minute_teach_nothing(refusal: Reply) -> None:
+    with ReplayServer([refusal, OPINION, OPINION]) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert [judge(LONG, model, at=NOW).verdict for _ in range(2)] == ["success", "success"]
+        assert model.context() == 0
+        first, second, third = (len(request.text) for request in server.requests)
+    assert second < 0.7 * first
+    assert third == first
+
+
+@promise("llm:learned-window")
+def test_a_number_that_a_server_names_corrects_what_was_set_and_a_tokenizer_does_not() -> None:
+    window = LearnedWindow()
+    assert (window.context(0), window.context(8_192)) == (0, 8_192)
+    window.refused(7_000)
+    assert (window.context(0), window.context(8_192), window.context(32_768)) == (3_500, 8_192, 3_500)
+    window.read(5_000)
+    window.read(9_000)
+    assert window.context(0) == 5_000
+    window.refused(4_500)
+    assert window.context(0) == 2_250
+    window.refused(100)
+    assert window.context(0) == MIN_CONTEXT
+    window.refused(6_000, 4_096)
+    assert (window.context(0), window.context(32_768), window.context(2_500)) == (4_096, 4_096, 2_500)
 
 
 @promise(
@@ -288,14 +419,13 @@ def test_answers_have_their_own_length_and_cut_ones_keep_whole_items() -> None:
         "content": "Look first, then change.",
     }
     text = json.dumps({"strategies": [{**item, "steps": [1], "tags": []}, item]})
-    judgement = Judgement(verdict="success", probability=0.9, rationale="It worked.", judge="user", at=NOW)
 
     def cut(answer: str) -> Reply:
         return Reply(body=completion(answer, input_tokens=9_000).body.replace('"stop"', '"length"'))
 
     with ReplayServer([cut(text[:-20]), OPINION, cut("<think>well"), OPINION, OPINION]) as server:
         model = ProviderModel(provider="openai", model="m", url=server.url)
-        assert len(extract(LONG, judgement, model).items) == 1
+        assert len(extract(LONG, SUCCESS, model).items) == 1
         assert judge(LONG, model, at=NOW).verdict == "success"
         assert judge(LONG, model, at=NOW).verdict == "success"
         assert judge(LONG, model, at=NOW).verdict == "success"
@@ -303,7 +433,7 @@ def test_answers_have_their_own_length_and_cut_ones_keep_whole_items() -> None:
     assert longest == [1_400, 400, 400, 8_192, 8_192]
     assert Completion(text="", model="m").cut is False
     with ReplayServer([cut("{"), cut("{")]) as server, pytest.raises(MalformedAnswer, match="cut off"):
-        extract(LONG, judgement, ProviderModel(provider="openai", model="m", url=server.url))
+        extract(LONG, SUCCESS, ProviderModel(provider="openai", model="m", url=server.url))
 
 
 @promise("llm:answer-length")

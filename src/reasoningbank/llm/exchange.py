@@ -6,17 +6,18 @@ Every caller that wants an object of a shape comes through here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic
 
 from reasoningbank.errors import BudgetExhausted, ContextExceeded, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.answers import Shape, read_answer
 from reasoningbank.llm.prompts import prompt
+from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import SHORT_BELOW, context_of, room_beside
 
 if TYPE_CHECKING:
-    from reasoningbank.types.ports import Completion, LanguageModel, Prompt
+    from reasoningbank.types.ports import LanguageModel, Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Answered(Generic[Shape]):
 def exchange(model: LanguageModel, asked: Prompt, shape: type[Shape], *, temperature: float = 0.0) -> Answered[Shape]:
     """Return the model's answer. An answer that cannot be read is asked for once more, with what was wrong with it.
 
+    It is not asked for again where the longer question does not fit into the model's context.
+
     Args:
         model: Who is asked.
         asked: The prompt.
@@ -47,43 +50,79 @@ def exchange(model: LanguageModel, asked: Prompt, shape: type[Shape], *, tempera
         ModelUnavailable, BudgetExhausted: There was no answer.
         MalformedAnswer: Neither answer can be read.
     """
+
+    def again(error: MalformedAnswer) -> Prompt | None:
+        longer, context = _with(asked, _correction(error, shape)), context_of(model)
+        return longer if not context or _fits(context, longer, shape) else None
+
+    try:
+        return _exchanged(model, asked, again, shape, temperature)
+    except _CorrectionExceeded as error:
+        raise error.first from None
+
+
+class _CorrectionExceeded(ContextExceeded):
+    """A question fitted, its answer could not be read, and the second question was too long."""
+
+    def __init__(self, first: MalformedAnswer, error: ContextExceeded) -> None:
+        super().__init__(error.message, context=error.context)
+        self.first = first
+
+
+def _exchanged(
+    model: LanguageModel,
+    asked: Prompt,
+    again: Callable[[MalformedAnswer], Prompt | None],
+    shape: type[Shape],
+    temperature: float,
+) -> Answered[Shape]:
+    """Return the answer to a prompt, or to the one that is asked again.
+
+    Args:
+        model: Who is asked.
+        asked: The prompt.
+        again: Makes the second prompt from what is said of the first answer; None when there is no room for it.
+        shape: What the answer is to be.
+        temperature: How it samples.
+
+    Raises:
+        ContextExceeded: One of the two is too long for the model.
+        ModelUnavailable, BudgetExhausted: There was no first answer.
+        MalformedAnswer: No answer can be read; of two, the last one's, and the first one's when there is no second.
+    """
     schema = shape.model_json_schema(mode="serialization")
     completion = model.complete(asked, schema, temperature=temperature)
     try:
-        answer = read_answer(completion.text, shape)
-    except MalformedAnswer as first:
-        again = corrected(asked, first, schema, cut=completion.cut)
-        completion = _once_more(model, again, schema, temperature, first)
-        answer = read_answer(completion.text, shape)
-    return Answered(answer, completion.model or model.name, asked)
-
-
-def _once_more(
-    model: LanguageModel, again: Prompt, schema: Mapping[str, object], temperature: float, first: MalformedAnswer
-) -> Completion:
-    """Return the second answer.
-
-    Raises:
-        MalformedAnswer: There is none: then the first one is what is told.
-    """
+        return Answered(read_answer(completion.text, shape), completion.model or model.name, asked)
+    except MalformedAnswer as error:
+        first = error
+    second = again(first)
+    if second is None:
+        raise first
+    if completion.cut:
+        second = replace(second, answer_tokens=0)
     try:
-        return model.complete(again, schema, temperature=temperature)
+        completion = model.complete(second, schema, temperature=temperature)
+    except ContextExceeded as error:
+        raise _CorrectionExceeded(first, error) from None
     except (ModelUnavailable, BudgetExhausted):
         raise first from None
+    return Answered(read_answer(completion.text, shape), completion.model or model.name, second)
 
 
-def corrected(asked: Prompt, error: MalformedAnswer, schema: Mapping[str, object], *, cut: bool = False) -> Prompt:
-    """Return the prompt with what was wrong with the last answer; an answer that was cut may be as long as it likes."""
-    shown = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    words = (
-        f"Your last answer could not be used: {error.message}. Answer again, with one JSON object that follows this "
-        f"schema and with nothing else:\n{shown}"
-    )
-    return replace(
-        asked,
-        instructions=f"{asked.instructions}\n\n{words}",
-        answer_tokens=0 if cut else asked.answer_tokens,
-    )
+def _correction(error: MalformedAnswer, shape: type[Shape] | None) -> str:
+    """Return what is said of an answer that could not be used; without a shape the schema is not repeated."""
+    said = f"Your last answer could not be used: {error.message}. Answer again, with one JSON object that follows "
+    return f"{said}this schema and with nothing else:\n{_schema_words(shape)}" if shape else f"{said}the schema."
+
+
+def _schema_words(shape: type[Shape]) -> str:
+    return json.dumps(shape.model_json_schema(mode="serialization"), ensure_ascii=False, separators=(",", ":"))
+
+
+def _answer_room(asked: Prompt, context: int) -> int:
+    """Return the tokens of a context that are kept for the answer."""
+    return min(asked.answer_tokens or context // 4, context // 3)
 
 
 def exchange_within(
@@ -100,7 +139,8 @@ def exchange_within(
     """Return the answer to a prompt whose material is made as long as the model's context allows.
 
     What a small context leaves beside instructions, schema and answer is the room for the material. A server that says
-    that it was too long is sent half of it, and half again; never more than before.
+    that it was too long is sent half of it, and half again; never more than before. What is said of an answer that
+    could not be read takes its room from the material, so that the second question is no longer than the first.
 
     Args:
         model: Who is asked.
@@ -115,22 +155,82 @@ def exchange_within(
     Raises:
         ContextExceeded: Even the shortest material is too long for the model.
         ModelUnavailable, BudgetExhausted: There was no answer.
-        MalformedAnswer: No answer can be read.
+        MalformedAnswer: No answer can be read, or none to a question that is as long as it may be.
     """
-    context, room = context_of(model), most
+    context, room, refused = context_of(model), most, False
     while True:
         empty = _with(prompt(name, "", short=0 < context <= SHORT_BELOW), addition)
-        if context:
-            schema = json.dumps(shape.model_json_schema(mode="serialization"))
-            answer = min(empty.answer_tokens or context // 4, context // 3)
-            room = min(room, max(least, room_beside(context, empty.instructions, schema, answer=answer)))
+        room = _room(empty, shape, context, most=room, least=least)
+        asked = replace(empty, material=material(room))
+        briefer = _with(prompt(name, "", short=True), addition)
+        corrections = _Corrections(asked, empty, briefer, material, least, shape, context, refused)
         try:
-            return exchange(model, replace(empty, material=material(room)), shape, temperature=temperature)
+            return _exchanged(model, asked, corrections.again, shape, temperature)
         except ContextExceeded as error:
             if room <= least:
-                raise
-            context = error.context or context
-            room = max(least, room // 2)
+                raise (error.first if isinstance(error, _CorrectionExceeded) else error) from None
+            context, refused = error.context or context, True
+            room = max(least, min(room, count_tokens(asked.material)) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Corrections(Generic[Shape]):
+    """Makes the second question of an exchange whose material can be shortened.
+
+    Attributes:
+        asked: The first question, which fitted.
+        empty: Its words, without material.
+        briefer: The fewest words that it can be asked in.
+        material: Makes the quoted data with at most so many tokens.
+        least: Fewest tokens it can be made with.
+        shape: What the answer is to be.
+        context: What the model reads at once; 0 when nobody knows.
+        refused: Something longer was too long already.
+    """
+
+    asked: Prompt
+    empty: Prompt
+    briefer: Prompt
+    material: Callable[[int], str]
+    least: int
+    shape: type[Shape]
+    context: int
+    refused: bool
+
+    def again(self, error: MalformedAnswer) -> Prompt | None:
+        """Return a question that is no longer than the first, with less material or in fewer words.
+
+        Where there is too little material to cut, the question grows by the correction, as long as nothing was refused
+        and the context holds it; else there is none.
+        """
+        most, whole, short = _length(self.asked), _correction(error, self.shape), _correction(error, None)
+        for words, correction in ((self.empty, whole), (self.briefer, whole), (self.briefer, short)):
+            longer = _with(words, correction)
+            left = max(self.least, most - _length(longer))
+            made = replace(longer, material=self.material(left))
+            if _length(made) <= most:
+                return made
+        if self.refused or (self.context and not _fits(self.context, made, self.shape)):
+            return None
+        return made
+
+
+def _length(asked: Prompt) -> int:
+    return count_tokens(asked.instructions) + count_tokens(asked.material)
+
+
+def _fits(context: int, asked: Prompt, shape: type[Shape]) -> bool:
+    """Return whether a context holds a prompt with its schema, its answer and the reserve."""
+    schema, answer = _schema_words(shape), _answer_room(asked, context)
+    return room_beside(context, asked.instructions, asked.material, schema, answer=answer) >= 0
+
+
+def _room(asked: Prompt, shape: type[Shape], context: int, *, most: int, least: int) -> int:
+    """Return the tokens of material that a context leaves; most when the context is not known."""
+    if not context:
+        return most
+    left = room_beside(context, asked.instructions, _schema_words(shape), answer=_answer_room(asked, context))
+    return min(most, max(least, left))
 
 
 def _with(asked: Prompt, addition: str) -> Prompt:

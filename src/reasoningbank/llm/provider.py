@@ -20,7 +20,16 @@ from urllib.parse import urlsplit, urlunsplit
 from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
 from reasoningbank.llm.token_count import count_tokens
-from reasoningbank.llm.window import context_in_error, is_overflow, told_context, was_truncated
+from reasoningbank.llm.window import (
+    OTHER_TOKENIZERS,
+    context_in_error,
+    is_of_a_time,
+    is_overflow,
+    learned_window,
+    needed_context,
+    told_context,
+    was_truncated,
+)
 from reasoningbank.settings import on_this_machine
 from reasoningbank.telemetry import chatted
 from reasoningbank.types.ports import Completion, Prompt
@@ -87,7 +96,16 @@ _UNKNOWN_STATUS = (408, 504, 524)
 _REJECTED_STATUS = (400, 422)
 _TOO_LARGE_STATUS = 413
 """Also of a proxy before the server, and of what is longer than a minute's tokens: less of it may pass."""
-_REQUEST_TIMEOUT = 408
+_REQUEST_TIMEOUT, _TOO_MANY_STATUS = 408, 429
+_FORMAT = re.compile(
+    r"response[ _-]?(?:format|schema|json|mime)|json[ _-]?(?:schema|object|mode)|\bschemas?\b|grammar|guided[ _-]?"
+    r"|structured[ _-]?(?:output|response|generation)|output[ _-]?(?:format|config|schema)"
+    r"|(?:unsupported|unknown|unrecognized|unexpected)[ _-]?(?:request )?(?:parameter|argument|field|option)"
+    r"|(?:parameter|argument|field|option)s?\b[^\n]{0,60}\b(?:not|isn't|un)[ -]?(?:supported|allowed|permitted|known)"
+    r"|extra (?:inputs?|fields?)",
+    re.IGNORECASE,
+)
+"""Words of a server that does not know how JSON is asked for; any other refusal would be the same without."""
 _UNPARSED = re.compile(
     r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
 )
@@ -102,7 +120,8 @@ class Failure:
         transient: True when a further attempt may succeed.
         unbilled: True when it cost nothing: it was never sent, the server answered with an error, or it is on this
             machine, where nobody bills.
-        rejected: True when the request itself was refused, as a server does that knows no JSON schemas.
+        rejected: True when the way in which JSON is asked for was refused, as a server does that knows no schemas.
+        narrow: True when the model's context was exceeded, not a proxy's bytes or the tokens of a minute.
         unparsed: True when the model answered and its server could not make out what, as llama.cpp's says of an
             answer that was cut.
         wait: Seconds that the provider asked to wait; None when it did not say.
@@ -112,6 +131,7 @@ class Failure:
     transient: bool = False
     unbilled: bool = False
     rejected: bool = False
+    narrow: bool = False
     unparsed: bool = False
     wait: float | None = None
 
@@ -140,7 +160,11 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
         or is_overflow(said)
     ):
         what = f"cannot read that much at once{_details(error, status)}"
-        return Failure(error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)), unbilled=True)
+        return Failure(
+            error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)),
+            unbilled=True,
+            narrow=status not in (_TOO_LARGE_STATUS, _TOO_MANY_STATUS) and not is_of_a_time(said),
+        )
     unparsed = _UNPARSED.search(said) is not None
     refused = status is not None and status not in _UNKNOWN_STATUS
     return Failure(
@@ -148,7 +172,7 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
         transient=(transient or status == _REQUEST_TIMEOUT) and not unparsed,
         unparsed=unparsed,
         unbilled=local or refused or _never_sent(error) or isinstance(error, exceptions.UserError),
-        rejected=status in _REJECTED_STATUS,
+        rejected=status in _REJECTED_STATUS and _FORMAT.search(said) is not None,
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
     )
 
@@ -408,8 +432,6 @@ _ASKS = 2
 """Attempts to ask a server for its context."""
 _OVERHEAD = 1_024
 _BREAKABLE = "<[]"
-_OTHER_TOKENIZERS = 1.6
-"""No tokenizer that was tried counts more than 1.51 times what ours does."""
 _SHORTEST_ANSWER = 64
 
 
@@ -460,6 +482,7 @@ class ProviderModel:
         self._max_output_tokens = max_output_tokens
         self._context = context
         self._asks_left = 0 if context or not url else _ASKS
+        self._learned = learned_window(url or provider, model)
         self._sleep = sleep
         self._way: Way = "native"
         self._thinks = False
@@ -475,8 +498,9 @@ class ProviderModel:
     def context(self) -> int:
         """Return how many tokens the model reads at once, as set or as its server says; 0 when nobody says.
 
-        The server is asked with the first prompt that is made to fit, and once more with the next one when it could not
-        say it: some load a model only when it is asked something.
+        What a refusal has taught since this process began counts where it is less, and where nobody says it. The server
+        is asked with the first prompt that is made to fit, and once more with the next one when it could not say it:
+        some load a model only when it is asked something.
 
         Raises:
             PaidCallRefused: Paid calls are switched off and the URL is not on this machine; nothing was sent.
@@ -485,7 +509,7 @@ class ProviderModel:
             self._check_paid()
             self._context = told_context(self._url, self._model, self._key)
             self._asks_left = 0 if self._context else self._asks_left - 1
-        return self._context
+        return self._learned.context(self._context)
 
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
         """Return the answer, as it came; models that cannot be told a temperature choose their own.
@@ -531,8 +555,9 @@ class ProviderModel:
         """Return the most tokens of the answer: the prompt's own limit unless the model thinks first."""
         usual = 0 if self._thinks else prompt.answer_tokens
         longest = min(usual or self._max_output_tokens, self._max_output_tokens)
-        if self._context:
-            longest = min(longest, max(_SHORTEST_ANSWER, self._context - _counted(prompt)))
+        context = min(self._context or self._learned.named, self._learned.named or self._context)
+        if context:
+            longest = min(longest, max(_SHORTEST_ANSWER, context - _counted(prompt)))
         return longest
 
     def _answered(
@@ -540,6 +565,7 @@ class ProviderModel:
     ) -> ProviderAnswer:
         """Return the answer of the first attempt that brings one."""
         most = _most_tokens(prompt, schema) + max(longest, self._max_output_tokens if not self._url else 0)
+        needed = needed_context(_counted(prompt), min(longest, prompt.answer_tokens))
         way = self._way
         attempt = 0
         while True:
@@ -549,11 +575,13 @@ class ProviderModel:
             if isinstance(result, ProviderAnswer):
                 self._way = way
                 if self._url and was_truncated(_said(prompt), _counted(prompt), result.input_tokens):
+                    self._learned.refused(needed)
                     raise ContextExceeded(
                         f"{self.name} read {result.input_tokens:,} tokens of about {_counted(prompt):,} sent: "
                         "its server cuts what is longer than its context.",
                         context=result.input_tokens + result.output_tokens,
                     )
+                self._learned.read(needed)
                 return result
             if result.unparsed:
                 return ProviderAnswer(
@@ -565,6 +593,8 @@ class ProviderModel:
             elif result.transient and attempt < ATTEMPTS and (result.wait or 0.0) <= LONGEST_WAIT:
                 self._sleep(_pause(attempt, result.wait))
             else:
+                if result.narrow and isinstance(result.error, ContextExceeded):
+                    self._learned.refused(needed, result.error.context)
                 raise result.error
 
     def _question(
@@ -613,7 +643,7 @@ class ProviderModel:
         elif result.unbilled:
             budget.settle(booked, 0)
         else:
-            budget.settle(booked, min(booked.tokens, math.ceil(sent * _OTHER_TOKENIZERS) + question.max_tokens))
+            budget.settle(booked, min(booked.tokens, math.ceil(sent * OTHER_TOKENIZERS) + question.max_tokens))
 
 
 def _said(prompt: Prompt) -> str:

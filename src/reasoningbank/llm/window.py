@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
+from reasoningbank.llm import MIN_CONTEXT
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.settings import on_this_machine
 
@@ -23,6 +25,8 @@ RESERVE = 0.15
 they count up to half more; then the server refuses, and half is sent."""
 SHORT_BELOW = 8_192
 """Models with at most this context are asked with the short prompts."""
+OTHER_TOKENIZERS = 1.6
+"""No tokenizer that was tried counts more than 1.51 times what ours does."""
 
 _LEAST, _MOST = 256, 20_000_000
 _LONGEST_REPLY = 1_000_000
@@ -45,7 +49,24 @@ _TOO_LONG = re.compile(
     r"|(?:input|prompt) length[^.\n]{0,60}exceeds|prompt exceeds max|exceed(?:s|ed)? (?:the )?model'?s? token"
     r"|context window exceeds|model'?s context length is only|n_keep[^\n]{0,20}>= ?n_ctx"
     r"|(?:prompt|input)[^.\n]{0,40} is too long|range of input length|string too long|must have less than \d+ tokens"
-    r"|input token count[^\n]{0,60}only supports|request too large|request_too_large",
+    r"|input token count[^\n]{0,60}only supports|request (?:body )?too large|request_too_large"
+    r"|context_?window_?exceeded|context_?length_?exceeded|tokens_limit_reached|max_prompt_tokens_exceeded"
+    r"|expected maxlength|be less than max_seq_len|than (?:the )?max(?:imum)? context|but the configured context size"
+    r"|(?:prompt|input)[ _]tokens? too long"
+    r"|prompt_too_long|max(?:imum)? (?:input |prompt )?tokens (?:of \d+ )?(?:is |was )?exceeded",
+    re.IGNORECASE,
+)
+_EXCEEDS = re.compile(
+    r"exceed(?:s|ed|ing)?\b[^\n]{0,80}?\b(?:context(?! deadline| cancel)|window\b"
+    r"|(?<!output )(?<!completion )tokens?[ _]limit|max(?:imum)? (?:message|input|prompt) tokens)"
+    r"|(?:prompt|input|request(?:ed)?) tokens?(?: count)?\b[^\n]{0,60}exceed"
+    r"|context limit[^.\n]{0,40}(?:exceeded|reached)",
+    re.IGNORECASE,
+)
+"""What any server may say; a rate, a quota or a time that was exceeded may be told in the same words."""
+_OF_A_TIME = re.compile(
+    r"per[ _-]?(?:second|minute|hour|day|month)|\b[tr]p[mds]\b|rate[ _-]?limit|quota|daily|monthly|too many requests"
+    r"|time[ -]?out|timed out|deadline",
     re.IGNORECASE,
 )
 _SAID = (
@@ -66,6 +87,9 @@ _SAID = (
     re.compile(r"tokens allowed \((\d[\d,]{2,9})\)|configured limit of (\d[\d,]{2,9})", re.I),
     re.compile(r"exceed context limit:[^>\n]{0,60}>\s*(\d[\d,]{2,9})", re.I),
     re.compile(r"must be <= (\d[\d,]{2,9})", re.I),
+    re.compile(r"max(?:imum)? context(?: length)?: (\d[\d,]{2,9})|context window limit \((\d[\d,]{2,9})\)", re.I),
+    re.compile(r"max_seq_len \((\d[\d,]{2,9})\)|exceeds? the (?:total tokens )?limit (?:of )?(\d[\d,]{2,9})", re.I),
+    re.compile(r"total tokens limit (\d[\d,]{2,9})|token count[^\n]{0,40}cannot exceed (\d[\d,]{2,9})", re.I),
 )
 
 
@@ -130,7 +154,10 @@ def _reply(url: str, base: str, key: str) -> object:
 
 def is_overflow(said: str) -> bool:
     """Return whether a server says that the request is longer than the model's context."""
-    return _TOO_LONG.search(said[:_LONGEST_ERROR]) is not None
+    beginning = said[:_LONGEST_ERROR]
+    if _TOO_LONG.search(beginning) is not None:
+        return True
+    return _EXCEEDS.search(beginning) is not None and _OF_A_TIME.search(beginning) is None
 
 
 def context_in_error(said: str) -> int:
@@ -142,6 +169,79 @@ def _sizes(said: str) -> Iterator[int]:
     for pattern in _SAID:
         for found in pattern.finditer(said):
             yield int(next(filter(None, found.groups())).replace(",", ""))
+
+
+def is_of_a_time(said: str) -> bool:
+    """Return whether a server speaks of the tokens of a minute or a day, not of what the model reads at once."""
+    return _OF_A_TIME.search(said[:_LONGEST_ERROR]) is not None
+
+
+class LearnedWindow:
+    """What refusals have taught about how much a model reads at once. Safe to use from several threads.
+
+    A request counts with its longest answer and with the reserve, as a context that it needs. Where a server names its
+    context, that is it; else it is the longest request that was read since something was refused, and at first half of
+    what was refused.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._named = self._refused = self._read = 0
+
+    def refused(self, needed: int, named: int = 0) -> None:
+        """Note a request that was too long, and the context that the server named; 0 when it named none."""
+        with self._lock:
+            self._named = min(self._named or named, named) if named else self._named
+            self._refused = min(self._refused or needed, needed)
+            if self._read >= self._refused:
+                self._read = 0
+
+    def read(self, needed: int) -> None:
+        """Note a request that was read."""
+        with self._lock:
+            if needed < self._refused:
+                self._read = max(self._read, needed)
+
+    @property
+    def named(self) -> int:
+        """The smallest context that the server has named; 0 when it has named none."""
+        return self._named
+
+    def context(self, known: int) -> int:
+        """Return the context to keep to.
+
+        Args:
+            known: What is set or said by the server; 0 when nobody knows. What refusals without a number teach counts
+                only beside nothing, or where no tokenizer makes that request so long.
+        """
+        with self._lock:
+            if self._named:
+                return min(known or self._named, self._named)
+            if not self._refused or (known and self._refused * OTHER_TOKENIZERS > known):
+                return known
+            return max(self._read, self._refused // 2, MIN_CONTEXT)
+
+
+_windows: dict[tuple[str, str], LearnedWindow] = {}
+_windows_lock = threading.Lock()
+
+
+def learned_window(place: str, model: str) -> LearnedWindow:
+    """Return what this process has learned of a model at a place: the URL, or the provider's name."""
+    with _windows_lock:
+        return _windows.setdefault((place, model), LearnedWindow())
+
+
+def forget_windows(place: str) -> None:
+    """Forget what was learned of all models at a place, because another server answers there."""
+    with _windows_lock:
+        for key in [key for key in _windows if key[0] == place]:
+            del _windows[key]
+
+
+def needed_context(counted: int, answer: int) -> int:
+    """Return the context that a request needs, so that ``room_beside`` leaves room for its tokens."""
+    return math.ceil(counted / (1 - RESERVE)) + answer
 
 
 _ASCII = 0.9
