@@ -603,7 +603,7 @@ class Bank:
             query, found = self._briefings.considered(store, task, outcome)
             hits = [
                 hit
-                for hit in in_order(found.proven, found.drawn)
+                for hit in in_order(found.proven, found.drawn, query)
                 if (claims or hit.standing != "claim") and (recipes or not is_recipe(hit.memory))
             ]
             ordered = hits if task is None else spread(hits, budget)

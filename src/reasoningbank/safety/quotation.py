@@ -220,7 +220,7 @@ def entry(item: BriefItem, moment: datetime) -> str:
     fit = f" | {fit_text(item.hit)}" if item.hit.fit else ""
     fit += dispute_text(item.hit)
     head = (
-        f"id {_named(memory.id)} | {kind_of(memory)} | confidence {memory.confidence:.2f}{trust} | "
+        f"id {_named(memory.id)} | {kind_of(memory)} | confidence {item.hit.confidence:.2f}{trust} | "
         f"{age(memory.created_at, moment)} | 90 % interval {low:.2f} to {high:.2f} | scope {_named(item.scope)}{fit}\n"
     )
     when = f"When: {memory.description}\n" if memory.description else ""

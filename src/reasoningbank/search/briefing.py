@@ -13,7 +13,7 @@ from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.similarity import cosine_similarity, is_near, shares_words
 from reasoningbank.memories.words import terms
 from reasoningbank.safety.quotation import fitting
-from reasoningbank.search.placement import FIRST, Voice, in_places, voice_of
+from reasoningbank.search.placement import FIRST, Voice, in_places, is_copy, voice_of
 from reasoningbank.search.proven import POOL
 from reasoningbank.search.query import checked_question
 from reasoningbank.storage.store import Store, Transaction
@@ -35,15 +35,17 @@ _OF_AN_ERROR = frozenset(("fix", "dead-end"))
 """Categories of what belongs to one error."""
 
 
-def in_order(proven: Sequence[Hit], unproven: Sequence[Hit]) -> tuple[Hit, ...]:
+def in_order(proven: Sequence[Hit], unproven: Sequence[Hit], question: str = "") -> tuple[Hit, ...]:
     """Return what a briefing may show, in the order in which it is fitted into the budget.
 
     Unproven hits lead where nothing proven answers, or nothing as well; else they follow the best proven one, so that
-    a long list does not take their place.
+    a long list does not take their place. A claim that copies the question leads no list that holds what is no claim.
     """
     from reasoningbank.search.recall import answers, outranked
 
     first = 1 if answers(proven) and not outranked(proven, unproven) else 0
+    if any(hit.standing != "claim" for hit in proven[:1]):
+        first = max(first, any(hit.standing == "claim" and is_copy(hit.memory, question) for hit in unproven))
     return (*proven[:first], *unproven, *proven[first:])
 
 

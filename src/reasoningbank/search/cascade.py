@@ -131,7 +131,7 @@ def cascade(
     ordered = sorted(above, key=_rank)
     if len(searched) > 1:
         known = {memory_id: each for (_, memory_id), each in vectors.items()}
-        ordered = placed(ordered, known, embedder.model_id, max(len(ordered), FIRST + 1))
+        ordered = placed(ordered, known, embedder.model_id, max(len(ordered), FIRST + 1), question=question.text)
     first = judge.settled(ordered, question.limit, found_keys)
     if len(searched) > 1 and is_crowded(first):
         others = judge.settled(ordered, len(ordered), found_keys)

@@ -16,6 +16,7 @@ from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
 from reasoningbank.search.placement import FIRST, disputed, is_crowded, placed, shared, source_of
 from reasoningbank.storage.store import Store
+from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome
 from reasoningbank.types.ports import Embedder, Vector
@@ -196,7 +197,12 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
         for hit in hits
         if hit.id in candidates.vectors
     }
-    proven, *others = [placed(hits, vectors, model_id, each.limit) for hits, each in zip(lists, wanted, strict=True)]
+    proven, *others = [
+        placed(hits, vectors, model_id, each.limit, question=question.text, floor=_floor(candidates, question))
+        for hits, each, candidates in zip(lists, wanted, found, strict=True)
+    ]
+    if question.min_confidence > EXPLICIT_RECORD_CONFIDENCE:
+        proven = [hit for hit in proven if hit.confidence >= question.min_confidence]
     marked = disputed([*proven, *(hit for hits in others for hit in hits)], vectors, model_id)
     warnings = dict.fromkeys(warning for candidates in found for warning in candidates.warnings)
     return Findings(marked[: len(proven)], marked[len(proven) :], vectors, tuple(warnings))
@@ -224,6 +230,11 @@ def _looked(
     ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
     level = store.scope.level
     return found, [_collapsed(ranking, fused, each.limit, level) for fused, each in zip(ranked, wanted, strict=True)]
+
+
+def _floor(candidates: Candidates, question: Question) -> float:
+    """Return the relevance at which the best memory is found: less where somebody asks a small bank."""
+    return asked_floor(candidates.lexical.documents) if question.weak else FLOOR
 
 
 def _is_flooded(hits: Sequence[Hit]) -> bool:
@@ -388,7 +399,8 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
     """Return the first hits whose texts differ by more than case, space and punctuation; the rest are named in them.
 
     Of equally relevant ones a memory that stands for several comes first, by what it is and not by what it says. Where
-    one source crowds the first places, all hits are returned, so that other sources can be placed there.
+    one source crowds the first places, all hits are returned, so that other sources can be placed there; and five for a
+    shorter list, so that what stands higher than a claim is not cut off before it is placed.
     """
     hits: dict[tuple[bytes, Outcome], Hit] = {}
     size = _batch(limit)
@@ -400,7 +412,7 @@ def _collapsed(ranking: _Ranking, fused: Sequence[Fused], limit: int, level: Lev
                 memory = memories[one.id]
                 _collapse(hits, Hit(memory=memory, relevance=one.relevance, fit=one.fit, legs=one.legs, scope=level))
         if len(hits) >= limit and not is_crowded(best := _sorted(hits.values())):
-            return best[:limit]
+            return best[: max(limit, FIRST)]
     return _sorted(hits.values())
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import Memory, Outcome, OutcomeReport, State, new_id
 from reasoningbank.types.scope import Level
@@ -143,8 +144,12 @@ class Hit:
 
     @property
     def confidence(self) -> float:
-        """The memory's confidence when the search ran."""
-        return self.memory.confidence
+        """The memory's confidence when the search ran; of a claim at most what a record begins with.
+
+        What its own client and sessions that never saw it say for a claim makes it no surer than somebody's word.
+        """
+        confidence = self.memory.confidence
+        return min(confidence, EXPLICIT_RECORD_CONFIDENCE) if self.standing == "claim" else confidence
 
     @property
     def standing(self) -> Standing:
