@@ -20,7 +20,7 @@ PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench torture bench-scale eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop eval-calibration guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
+.PHONY: help demo test check site screenshots bench torture bench-scale eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop eval-calibration guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -39,6 +39,14 @@ check: $(DEV_READY) ## format, lint, strict types (Linux, macOS, Windows), impor
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(END_HANGING) tests
+
+site: $(DEV_READY) ## the pages of docs/ as a site in build/site, which needs no network
+	$(BIN)/zensical build --clean --strict
+
+screenshots: $(DEV_READY) ## take the pictures of docs/images anew, in a real browser
+	$(BIN)/python -m pytest tests/web/test_dashboard_pages.py -k desktop
+	mkdir -p docs/images
+	for page in memory graph; do cp build/screenshots/$$page-desktop.png docs/images/dashboard-$$page.png; done
 
 bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest benchmarks --benchmark-only -o addopts="-q -p no:cacheprovider" -s
