@@ -87,7 +87,7 @@ eval-votes: $(DEV_READY) ## what one client can say over MCP under many names, a
 eval-loop: $(DEV_READY) ## an agent that learns over MCP on banking77: its curve, and a picture in build/eval-loop.svg
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.loop --picture build/eval-loop.svg
 
-eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the defences off and on, with intervals
+eval-attack: $(DEV_READY) ## the poisoning suite: what reaches an agent with the defences off and on, with intervals; an interrupted run goes on
 	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m evaluation.attacks.suite
 
 eval-consolidation: $(DEV_READY) ## clusters of two real sets against pairs read by hand, with intervals

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from evaluation.attacks.benign import alarms, lost
+from evaluation.attacks.kept import Kept
 from evaluation.attacks.suite import tables
-from evaluation.learning_tables import fields_of, text_of
 
 from promises import promise
 from reasoningbank.testing import HashingEmbedder
@@ -18,12 +20,26 @@ from reasoningbank.testing import HashingEmbedder
     source="issue 4",
 )
 def test_the_tables_say_what_got_through_with_intervals(tmp_path: Path) -> None:
-    made = list(tables(HashingEmbedder(), tmp_path, tmp_path, count=3, families=("disguise",)))
-    assert [table.name for table in made] == ["attacks", "successes", "alarms", "lost", "patience"]
-    row = made[0].rows[0]
+    kept = Kept(tmp_path / "kept", "today")
+
+    def made(home: str) -> tuple[list[Mapping[str, Any]], list[str]]:
+        said: list[str] = []
+        (tmp_path / home).mkdir()
+        found = tables(
+            HashingEmbedder(), tmp_path / home, tmp_path, kept, count=3, names=("disguise",), say=said.append
+        )
+        return [*found], said
+
+    first, _ = made("first")
+    assert [table["fields"]["name"] for table in first] == ["attacks", "successes", "alarms", "lost", "patience"]
+    row = first[0]["fields"]["rows"][0]
     assert {"proven, off", "proven, on", "unproven, on", "quoted where shown"} <= set(row)
-    assert "held" in text_of(made[0])
-    assert fields_of(made[0])["rows"]
+    assert "held" in first[0]["text"]
+    (tmp_path / "kept" / "alarms.json").unlink()
+    again, said = made("again")
+    assert again == first
+    assert not list((tmp_path / "again").glob("o*/*")), "what is kept is not carried out again"
+    assert said[-1].startswith("patience: ")
 
 
 @promise("evaluation:attack")
