@@ -1,9 +1,10 @@
 """The closed loop: an agent works on banking77 with the real MCP server and learns from its own reports (issue 4).
 
-``python -m evaluation.loop`` starts one server process for each seed, speaks to it as any client does,
+``python -m evaluation.loop`` starts one server process for each seed and client, speaks to it as any client does,
 and prints success in windows of tasks, with memory and without, with 95 % intervals over the seeds; ``--picture``
 writes the same as SVG. Tasks are sentences, the family is the intent, one of k strategies works in a family, and the
-agent is told neither. After the change every family's strategy is another one.
+agent is told neither. After the change every family's strategy is another one. With ``--clients 2`` two clients do
+the tasks in turn, and it is said how many tasks lie between a record and the first answer that calls it confirmed.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import operator
 import random
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 
-from evaluation.loop_agent import Agent
+from evaluation.loop_agent import Agent, Caller
 from evaluation.loop_curve import TARGET, Life, Window, reached, recovery, windows
 from evaluation.loop_picture import picture
 from evaluation.loop_world import STRATEGIES, Sentences, Task, banking, planned
@@ -33,29 +38,134 @@ REPORTED_HALF = 1
 RECOVERY_WINDOW = 10
 
 
-async def lived(tasks: Sequence[Task], *, seed: int, strategies: int, home: Path | None) -> Life:
-    """One agent's life over these tasks.
+class Standings:
+    """When lessons were recorded, and when an answer first called them confirmed, in tasks.
+
+    Attributes:
+        task: The number of the task that is done now.
+        recorded: By id, the task in which a lesson was recorded.
+        confirmed: By id, the first task in which an answer called it confirmed.
+        shown: The ids of what any answer held.
+    """
+
+    def __init__(self) -> None:
+        self.task = 0
+        self.recorded: dict[str, int] = {}
+        self.confirmed: dict[str, int] = {}
+        self.shown: set[str] = set()
+
+    def note(self, tool: str, answer: Mapping[str, object]) -> None:
+        """Notes what an answer says."""
+        if tool == "memory_record":
+            self.recorded.setdefault(str(answer["id"]), self.task)
+        for name in ("memories", "unproven"):
+            found = answer.get(name)
+            for hit in found if isinstance(found, list) else ():
+                self.shown.add(str(hit["id"]))
+                if hit["standing"] == "confirmed":
+                    self.confirmed.setdefault(str(hit["id"]), self.task)
+
+    def line(self) -> str:
+        """How many were confirmed, and how long that took."""
+        waited = sorted(self.confirmed[one] - self.recorded[one] for one in self.confirmed if one in self.recorded)
+        known = f"{len(self.recorded)} lessons recorded, {len(self.shown & set(self.recorded))} shown again"
+        if not waited:
+            return f"{known}, none called confirmed"
+        median = statistics.median(waited)
+        nine = waited[min(len(waited) - 1, int(0.9 * len(waited)))]
+        return f"{known}, {len(waited)} called confirmed: after {median:g} tasks (median), nine in ten after {nine}"
+
+
+class Remote:
+    """Calls the tools of a server that a process of its own started: a client of its own, and so another principal."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
+        """See Caller.call."""
+        self._connection.send((tool, dict(arguments)))
+        answer: Mapping[str, object] = await asyncio.to_thread(self._connection.recv)
+        return answer
+
+
+@asynccontextmanager
+async def client(home: Path) -> AsyncIterator[Remote]:
+    """Starts a process that speaks to a server of its own over the bank; ends it afterwards."""
+    mine, theirs = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_spoken, args=(theirs, home))
+    process.start()
+    try:
+        yield Remote(mine)
+    finally:
+        mine.send(None)
+        process.join()
+
+
+def _spoken(connection: Connection, home: Path) -> None:
+    asyncio.run(_answered(connection, home))
+
+
+async def _answered(connection: Connection, home: Path) -> None:
+    async with served(home, tenant="evaluation", project="loop") as tools:
+        while (request := await asyncio.to_thread(connection.recv)) is not None:
+            connection.send(dict(await tools.call(*request)))
+
+
+class Noting:
+    """Calls tools and notes the standings in their answers."""
+
+    def __init__(self, tools: Caller, standings: Standings) -> None:
+        self._tools, self._standings = tools, standings
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
+        """See Caller.call."""
+        answer = await self._tools.call(tool, arguments)
+        self._standings.note(tool, answer)
+        return answer
+
+
+async def lived(
+    tasks: Sequence[Task],
+    *,
+    seed: int,
+    strategies: int,
+    home: Path | None,
+    clients: int = 1,
+    standings: Standings | None = None,
+) -> Life:
+    """One life over these tasks, of an agent or of several in turn.
 
     Args:
         tasks: In order.
         seed: Decides what the agent tries.
         strategies: How many of ``STRATEGIES`` it can choose from.
         home: An empty folder for the server's bank; None for an agent without memory.
+        clients: How many agents do the tasks in turn, each with a server of its own over one bank.
+        standings: Notes when lessons are confirmed.
 
     Raises:
         BankError: When the server fails.
     """
     chance = random.Random(f"agent {seed}")
     repertoire = STRATEGIES[:strategies]
+    standings = standings or Standings()
     if home is None:
-        return Life(seed=seed, tasks=tuple(tasks), succeeded=await _worked(Agent(None, repertoire, chance), tasks))
-    async with served(home, tenant="evaluation", project="loop") as tools:
-        return Life(seed=seed, tasks=tuple(tasks), succeeded=await _worked(Agent(tools, repertoire, chance), tasks))
+        succeeded = await _worked([Agent(None, repertoire, chance)], tasks, standings)
+        return Life(seed=seed, tasks=tuple(tasks), succeeded=succeeded)
+    async with AsyncExitStack() as stack:
+        agents = [
+            Agent(Noting(await stack.enter_async_context(client(home)), standings), repertoire, chance)
+            for _ in range(clients)
+        ]
+        return Life(seed=seed, tasks=tuple(tasks), succeeded=await _worked(agents, tasks, standings))
 
 
-async def _worked(agent: Agent, tasks: Sequence[Task]) -> tuple[bool, ...]:
+async def _worked(agents: Sequence[Agent], tasks: Sequence[Task], standings: Standings) -> tuple[bool, ...]:
     ends = []
     for number, task in enumerate(tasks):
+        standings.task = number
+        agent = agents[number % len(agents)]
         ends.append(await agent.work(task.text, f"task-{number}", partial(operator.eq, task.works)))
     return tuple(ends)
 
@@ -69,6 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tasks", type=int, default=400, help="tasks before the change")
     parser.add_argument("--after", type=int, default=600, help="tasks after the change; 0 for no change")
     parser.add_argument("--strategies", type=int, default=5, help="strategies to choose from")
+    parser.add_argument("--clients", type=int, default=1, help="agents that do the tasks in turn, a server for each")
     parser.add_argument("--window", type=int, default=40, help="tasks of one window")
     parser.add_argument("--half", type=int, choices=[0, 1], default=REPORTED_HALF, help="which half of the intents")
     parser.add_argument("--picture", type=Path, help="write the curve to this SVG file")
@@ -102,7 +213,16 @@ async def _both(sentences: Sentences, options: argparse.Namespace, seed: int) ->
         seed=seed,
     )
     with tempfile.TemporaryDirectory(prefix="reasoningbank-evaluation-") as home:
-        life = await lived(tasks, seed=seed, strategies=options.strategies, home=Path(home))
+        standings = Standings()
+        life = await lived(
+            tasks,
+            seed=seed,
+            strategies=options.strategies,
+            home=Path(home),
+            clients=options.clients,
+            standings=standings,
+        )
+    _note(f"seed {seed}: {standings.line()}")
     return life, await lived(tasks, seed=seed, strategies=options.strategies, home=None)
 
 
