@@ -51,7 +51,10 @@ def cli_page() -> str:
         "wins. `--json` stands after it.\n\n"
         "* Data goes to stdout; warnings, progress, hints and errors to stderr.\n"
         '* `--json` prints one JSON object. An error is then `{"error", "message", "hint"}` on stderr, and stdout '
-        "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n\n"
+        "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n"
+        "* The beginning of an id, of at least four characters, stands for the id where it is unique. An ambiguous one "
+        "is an error that lists what it may mean. Of a node or an edge that is erased without a question the whole id "
+        "is needed.\n\n"
         "[Settings](settings.md) lists the environment variables and the settings file.\n\n"
         "## Options of every command\n",
         _options([each for each in command_of("get").params if each.name in _SHARED]),  # type: ignore[union-attr]

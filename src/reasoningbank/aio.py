@@ -89,6 +89,7 @@ class AsyncMemories(Awaited[Memories]):
     list = awaited(Memories.list)
     count = awaited(Memories.count)
     history = awaited(Memories.history)
+    identified = awaited(Memories.identified)
     news = awaited(Memories.news)
     meetings = awaited(Memories.meetings)
     vector = awaited(Memories.vector)

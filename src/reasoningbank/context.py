@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -151,11 +151,8 @@ class Context:
         check_memory_id(memory_id)
         if memory_id in store.memories.many([memory_id]):
             return store
-        near = [scope for scope in self.wider if self.storage.has(scope)]
         unreadable: StoreError | None = None
-        for scope in dict.fromkeys([*near, *self.storage.scopes(self.scope.tenant)]):
-            if scope == self.scope:
-                continue
+        for scope in self._beside_it():
             try:
                 neighbour = self.neighbour(scope)
                 if memory_id in neighbour.memories.many([memory_id]):
@@ -165,6 +162,18 @@ class Context:
         if unreadable is not None:
             raise unreadable
         raise MemoryNotFound(f"no memory {memory_id[:80]!r} in tenant {self.scope.tenant[:80]!r}")
+
+    def stores(self) -> Iterator[Store]:
+        """Give every store of this tenant in which ``owner`` looks for a memory, in that order, but unreadable ones."""
+        yield self.store()
+        for scope in self._beside_it():
+            with suppress(StoreError):
+                yield self.neighbour(scope)
+
+    def _beside_it(self) -> list[Scope]:
+        near = [scope for scope in self.wider if self.storage.has(scope)]
+        every = dict.fromkeys([*near, *self.storage.scopes(self.scope.tenant)])
+        return [scope for scope in every if scope != self.scope]
 
     def neighbour(self, scope: Scope) -> Store:
         """Return the store of another scope of this tenant; it stays open until the bank is closed."""

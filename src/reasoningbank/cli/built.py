@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import date, datetime
@@ -15,6 +16,7 @@ import click
 
 from reasoningbank.cli.agents import as_client, check_personal, fixed_for_an_agent, of_an_agent, withheld_from_an_agent
 from reasoningbank.cli.call import Call, shared_options
+from reasoningbank.cli.identifiers import ids_in, with_whole_ids
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.cli.reviewer import asks, review
 from reasoningbank.cli.served import served
@@ -199,6 +201,10 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
             confirmed(command.confirm.format(**values))
         by_agent = of_an_agent()
         fixed = fixed_for_an_agent(operation) if by_agent else operation.fixed
+        asked = bool(command.confirm) and not yes and sys.stdin.isatty()
+        if command.served and ids_in(operation, values):
+            with call.open_bank(reads=True) as bank:
+                values = with_whole_ids(bank, operation, values, by_agent=by_agent, asked=asked)
         if command.served and not by_agent and as_of is None and not (operation.reads and call.names_no_bank()):
             answer = served(call, operation, values)
             if answer is not None:
@@ -208,6 +214,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
             if command.asks and not by_agent and asks(values, as_json=call.as_json):
                 review(bank)
                 return
+            values = with_whole_ids(bank, operation, values, by_agent=by_agent, asked=asked)
             if command.look:
                 it = bound(command.look, bank)(values[command.arguments[0]])
                 if not yes:

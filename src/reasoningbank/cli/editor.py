@@ -6,6 +6,7 @@ import click
 
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
+from reasoningbank.cli.identifiers import whole_id
 from reasoningbank.cli.output import print_json, print_note, print_text
 from reasoningbank.errors import InvalidInput
 
@@ -22,7 +23,7 @@ def edit(call: Call, *, memory_id: str) -> None:
     from reasoningbank.operations.text import memory_text
 
     with call.open_bank(makes=False) as bank:
-        memory = bank.get(memory_id)
+        memory = bank.get(whole_id(bank, "memory", memory_id, by_agent=False))
         edited = click.edit(written_memory(memory), extension=".md")
         if edited is None:
             print_note(f"Nothing was changed in {memory.id}.")

@@ -9,6 +9,7 @@ import click
 
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
+from reasoningbank.cli.identifiers import whole_id
 from reasoningbank.cli.output import Seconds, approved, print_json, print_note, print_text, text_or_stdin
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.operations.json import to_json
@@ -56,6 +57,7 @@ def promote(
     from reasoningbank.settings import local_tenant
 
     with call.open_bank(makes=not call.names_no_bank()) as bank:
+        memory_ids = tuple(whole_id(bank, "memory", each, by_agent=False) for each in memory_ids)
         written = title is not None and content is not None
         proposal = None if written else bank.sharing.propose(memory_ids, to=to, ordinary=ordinary)
         if not yes:

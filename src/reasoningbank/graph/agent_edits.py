@@ -25,14 +25,13 @@ from reasoningbank.storage.graph_tables import Pointer
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.document import Document
 from reasoningbank.types.graph import MAX_GRAPH_ID, Edge, Node
-from reasoningbank.types.graph_search import DISPUTES, GraphRestored
+from reasoningbank.types.graph_search import DELETED_PARTS, DISPUTES, GraphRestored
 from reasoningbank.types.memory import KEPT_FOR
 from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
 
-_COLLECTION = "reasoningbank.graph.deleted"
 _BATCH = 200
 _WORDS = 12
 _WEIGHT = 0.6
@@ -117,7 +116,7 @@ def bring_back(transaction: Transaction, item_id: str, *, at: datetime) -> Graph
 
 def is_kept(reader: StoreReader, item_id: str) -> bool:
     """Return whether an agent has deleted something of this id that is still kept."""
-    return bool(reader.documents.below(_COLLECTION, (item_id,)))
+    return bool(reader.documents.below(DELETED_PARTS, (item_id,)))
 
 
 def forget(transaction: Transaction, item_id: str) -> None:
@@ -140,7 +139,7 @@ class DeletedParts:
             return
         self._look_after = now + LOOK_EVERY
         store = self._context.store()
-        kept = store.documents.below(_COLLECTION, ())
+        kept = store.documents.below(DELETED_PARTS, ())
         if old := [document for document in kept if document.created_at + KEPT_FOR <= now]:
             with store.transaction() as transaction:
                 for document in old:
@@ -163,13 +162,13 @@ def _keep(
     for number, part in enumerate(parts):
         value = json.dumps(part, ensure_ascii=False)
         document = Document(
-            collection=_COLLECTION, path=(item_id,), key=str(number), value=value, created_at=at, updated_at=at
+            collection=DELETED_PARTS, path=(item_id,), key=str(number), value=value, created_at=at, updated_at=at
         )
         keep_record(transaction, document, "")
 
 
 def _records(reader: StoreReader, item_id: str) -> Sequence[Document]:
-    found = reader.documents.below(_COLLECTION, (item_id,))
+    found = reader.documents.below(DELETED_PARTS, (item_id,))
     if not found:
         raise NodeNotFound(
             f"nothing that an agent has deleted is kept as {item_id[:80]!r}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset, checked_order
 from reasoningbank.telemetry import observed
+from reasoningbank.types.identifier import SHORTEST_BEGINNING, Identified, IdKind
 from reasoningbank.types.memory import STATES, Event, Memory, Move, News, Order, State, check_memory_id
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.recall import Filter
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from reasoningbank.types.uplift import Meeting
 
 _ATTEMPTS = 5
+_IDENTIFIED = 6
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Memories:
@@ -91,6 +95,32 @@ class Memories:
     ) -> int:
         """Return how many memories there are, archived ones included."""
         return self._context.store().memories.count(checked_filter(outcome, tags, category, states, min_confidence))
+
+    def identified(self, kind: IdKind, beginning: str) -> tuple[Identified, ...]:
+        """Return what a person may mean by an id or by the beginning of one, of memories and of what is kept with them.
+
+        Where the whole id exists, it alone is meant; else up to six are returned. A beginning has at least four
+        characters. A memory is looked for in every project of the tenant and in its teams and orgs, everything else in
+        this project. A session is known by the beginning of its name only where that name is a UUID: other names are
+        chosen, and may begin alike.
+
+        Args:
+            kind: What the id names.
+            beginning: The id, or its beginning.
+
+        Raises:
+            StoreError: When the bank cannot be read.
+        """
+        if len(beginning) < SHORTEST_BEGINNING or not beginning.isprintable():
+            return ()
+        by_id: dict[str, Identified] = {}
+        for store in self._context.stores() if kind == "memory" else (self._context.store(),):
+            by_id |= {each.id: each for each in store.ids_beginning(kind, beginning, limit=_IDENTIFIED)}
+            if beginning in by_id:
+                return (by_id[beginning],)
+        if kind == "session":
+            by_id = {name: each for name, each in by_id.items() if _UUID.fullmatch(name)}
+        return tuple(by_id[name] for name in sorted(by_id)[:_IDENTIFIED])
 
     def history(self, memory_id: str) -> tuple[Event, ...]:
         """Return everything that happened to a memory, oldest first, each with the confidence that followed.

@@ -227,6 +227,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             name="graph link",
             section="Graph",
             arguments=("source", "target"),
+            ids={"source": "node", "target": "node"},
             options={"id": "--id"},
             stdin=("text",),
         ),

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from reasoningbank.types.identifier import IdKind
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -54,6 +57,8 @@ class Command(NamedTuple):
         words: Of a truth value that is given by position: the word for yes and the word for no.
         stdin: The texts for which ``-`` reads standard input.
         files: The texts that are read from a file.
+        ids: What an argument names by an id, where the name of the argument alone does not say it; the beginning of an
+            id is enough (``cli/identifiers.py``).
         clears: The lists that an option ``--no-...`` empties.
         changes: At least one option must be given.
         confirm: A question to ask on a terminal first; empty for none. ``{name}`` stands for an argument, ``{it}`` for
@@ -74,6 +79,7 @@ class Command(NamedTuple):
     words: Mapping[str, tuple[str, str]] = _NONE
     stdin: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    ids: Mapping[str, IdKind] = _NONE
     clears: tuple[str, ...] = ()
     changes: bool = False
     confirm: str = ""

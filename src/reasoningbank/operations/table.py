@@ -329,6 +329,7 @@ OPERATIONS: tuple[Operation, ...] = (
             name="branch-outcome",
             section="Memories",
             arguments=("session", "succeeded"),
+            ids={"session": "session"},
             words={"succeeded": ("succeeded", "failed")},
         ),
         fixed={"rater": "human"},
@@ -340,6 +341,7 @@ OPERATIONS: tuple[Operation, ...] = (
             name="session-outcome",
             section="Memories",
             arguments=("session", "succeeded"),
+            ids={"session": "session"},
             words={"succeeded": ("succeeded", "failed")},
         ),
         fixed={"rater": "human"},
@@ -411,6 +413,7 @@ OPERATIONS: tuple[Operation, ...] = (
         command=Command(
             name="erase",
             section="Sessions",
+            ids={"session": "session"},
             confirm="Erase what sessions have left, for good?",
         ),
         route=Route(method="POST", path="/sessions/erase", inputs="session before"),
@@ -497,7 +500,12 @@ OPERATIONS: tuple[Operation, ...] = (
         method="curation.contradictions",
         summary="Show memories that say nearly the same and ended differently.",
         reads=True,
-        command=Command(name="contradictions", section="Curation", options={"memory_id": "--memory"}),
+        command=Command(
+            name="contradictions",
+            section="Curation",
+            options={"memory_id": "--memory"},
+            ids={"memory_id": "own memory"},
+        ),
         plural="contradictions",
     ),
     Operation(
@@ -519,7 +527,12 @@ OPERATIONS: tuple[Operation, ...] = (
         method="quarantine.add",
         summary="Hold memories back, with everything made of them.",
         admin=True,
-        command=Command(name="quarantine", section="Curation", options={"memory_id": "--memory"}),
+        command=Command(
+            name="quarantine",
+            section="Curation",
+            options={"memory_id": "--memory"},
+            ids={"session": "session"},
+        ),
         route=Route(
             method="POST",
             path="/quarantines",

@@ -21,12 +21,14 @@ from reasoningbank.storage.document_tables import DocumentTables
 from reasoningbank.storage.erasure import SessionErasure
 from reasoningbank.storage.evidence_tables import EvidenceTables
 from reasoningbank.storage.graph_tables import GraphTables, GraphText, Pointer
+from reasoningbank.storage.id_ranges import ids_beginning
 from reasoningbank.storage.index_port import IndexKeeper
 from reasoningbank.storage.job_tables import JobTables
 from reasoningbank.storage.memory_tables import MemoryTables
 from reasoningbank.storage.rows import SOURCE_OUTCOMES, WORDS_WORTH, decoding, words_worth_from
 from reasoningbank.storage.session_tables import SessionTables
 from reasoningbank.storage.unit import Unit
+from reasoningbank.types.identifier import Identified, IdKind
 from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Run, Salvage, SourceOutcomes, StoreReport, WordsWorth
@@ -99,6 +101,10 @@ class StoreReader:
     def jobs(self) -> JobTables:
         """Background work that waits or is done."""
         return JobTables(self._source, self._unit)
+
+    def ids_beginning(self, kind: IdKind, beginning: str, *, limit: int) -> Sequence[Identified]:
+        """Return what of this kind has an id that begins so, in the order of the ids; the id itself comes first."""
+        return ids_beginning(self._source, kind, beginning, limit)
 
     def problems(self) -> list[str]:
         """Read every row and return every defect."""

@@ -387,6 +387,8 @@ ACTION_OUTCOMES: tuple[ActionOutcome, ...] = get_args(ActionOutcome)
 
 SUPERSEDES = "supersedes"
 """The tag of an edge from a preference to the one that it replaces."""
+DELETED_PARTS = "reasoningbank.graph.deleted"
+"""The collection of documents that holds what agents have deleted from the graph, by its id."""
 DISPUTES = "disputes"
 """The tag of an edge from a claim to what stands higher and says otherwise."""
 

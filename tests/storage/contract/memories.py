@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from promises import promise
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.types.belief import Belief
+from reasoningbank.types.identifier import IdKind
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Leg, Recall
 from reasoningbank.types.records import Indexed, Link
@@ -50,6 +51,21 @@ FULL = Memory(
 
 class MemoryConformance(Conformance):
     """What a store owes to each single memory."""
+
+    @promise("cli:short-ids")
+    def test_ids_are_found_by_what_they_begin_with(self) -> None:
+        """In the order of their code points, whatever characters they have, and of every kind of thing."""
+        kinds: tuple[IdKind, ...] = ("memory", "trajectory", "session", "trace", "node", "edge", "deleted part")
+        names = ("ab", "ab%", "ab_1", "abc", "abé", "ab\U0001f9e0", "ac", "AB")
+        with self.fresh() as store:
+            fill(store, [lesson(name) for name in names])
+            found = store.ids_beginning("memory", "ab", limit=9)
+            assert [each.id for each in found] == ["ab", "ab%", "ab_1", "abc", "abé", "ab\U0001f9e0"]
+            assert found[0].title == "Lesson ab"
+            assert [each.id for each in store.ids_beginning("memory", "ab_", limit=9)] == ["ab_1"]
+            assert len(store.ids_beginning("memory", "a", limit=2)) == 2
+            for kind in kinds[1:]:
+                assert list(store.ids_beginning(kind, "ab", limit=9)) == []
 
     @promise(
         "storage:round-trip",

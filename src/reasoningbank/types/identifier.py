@@ -1,0 +1,27 @@
+"""Ids by which a person names a thing, of which the beginning is enough where it is unique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+IdKind: TypeAlias = Literal["memory", "own memory", "trajectory", "session", "trace", "node", "edge", "deleted part"]
+"""What an id names: a memory of the tenant, one of this project, or another thing of this project."""
+
+SHORTEST_BEGINNING = 4
+"""The fewest characters that stand for an id that begins with them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identified:
+    """Hold one thing that has an id.
+
+    Attributes:
+        id: Its whole id.
+        title: What it says, on one line.
+        held: True for a memory in quarantine, whose title no agent gets.
+    """
+
+    id: str
+    title: str
+    held: bool = False
