@@ -10,7 +10,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from reasoningbank.errors import BankError
+from reasoningbank.llm.exchange import CORRECTION
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import context_of
 from reasoningbank.types.ports import Completion, LanguageModel, Prompt
@@ -28,12 +31,21 @@ class Journal:
         model: Who is asked.
         path: The file; what it holds of this model is not asked again.
         expected: How many calls the run is expected to make; 0 shows no bar.
+
+    Attributes:
+        part: The part of the run that asks now; it is noted with each answer.
+        sample: How many sessions of a set the run asks about.
     """
 
-    def __init__(self, model: LanguageModel, path: Path | None, *, expected: int = 0) -> None:
+    def __init__(self, model: LanguageModel, path: Path | None, *, expected: int = 0, sample: int = 0) -> None:
         self._model = model
         self._path = path
+        self.part = ""
+        self._missed = False
+        self.sample = sample
         self._expected = expected
+        self._answered: Counter[str] = Counter()
+        self._finished: set[str] = set()
         self._lock = threading.Lock()
         self._seen: Counter[str] = Counter()
         self._began = time.monotonic()
@@ -45,8 +57,34 @@ class Journal:
                 entry = json.loads(line)
             except ValueError:  # the run was killed while it wrote this line
                 continue
-            key = entry.pop("key")
-            self._known[key] = Completion(**entry)
+            self._remember(entry)
+
+    def _remember(self, entry: dict[str, Any]) -> None:
+        """Takes over one line of the file; what is another model's is kept for it and counted for nobody."""
+        part, again = entry.pop("part", ""), entry.pop("again", False)
+        own = entry["model"] == self.name
+        if "sample" in entry:
+            if own and entry["sample"] == self.sample:
+                self._finished.add(part)
+            return
+        key = entry.pop("key")
+        self._known[key] = Completion(**entry)
+        self._answered[part] += own and not again
+
+    def left(self, part: str, expected: int) -> int:
+        """How many of the expected calls of a part are not answered yet; none of a part that has run to its end."""
+        return 0 if part in self._finished else max(0, expected - self._answered[part])
+
+    def begin(self, part: str) -> None:
+        """Takes what is asked from now on as asked for this part."""
+        self.part, self._missed = part, False
+
+    def finish(self) -> None:
+        """Notes that the part has run to its end with this sample, unless an answer is missing."""
+        with self._lock:
+            if self.part and not self._missed and self.part not in self._finished:
+                self._finished.add(self.part)
+                self._append({"part": self.part, "sample": self.sample, "model": self.name})
 
     @property
     def name(self) -> str:
@@ -66,9 +104,13 @@ class Journal:
             self._seen[base] += 1
             answer = self._known.get(key)
         if answer is None:
-            answer = self._model.complete(prompt, schema, temperature=temperature)
+            try:
+                answer = self._model.complete(prompt, schema, temperature=temperature)
+            except BankError:
+                self._missed = True
+                raise
             with self._lock:
-                self._write(key, answer)
+                self._write(key, answer, again=CORRECTION in prompt.instructions)
         else:
             self.resumed += 1
         with self._lock:
@@ -78,12 +120,15 @@ class Journal:
         self._show()
         return answer
 
-    def _write(self, key: str, answer: Completion) -> None:
+    def _write(self, key: str, answer: Completion, *, again: bool) -> None:
         self._known[key] = answer
-        if self._path is None:
-            return
         entry = {"key": key, "text": answer.text, "model": answer.model, "cut": answer.cut}
         entry |= {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens}
+        self._append(entry | {"part": self.part, "again": again})
+
+    def _append(self, entry: Mapping[str, object]) -> None:
+        if self._path is None:
+            return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         broken = self._path.is_file() and not self._whole and not self._path.read_bytes().endswith(b"\n")
         self._whole = True

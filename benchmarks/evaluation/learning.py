@@ -56,7 +56,11 @@ def tables(setup: Setup, parts: Sequence[str] = tuple(PARTS)) -> Iterator[Table]
     """The tables of the parts."""
     for name in parts:
         _note(f"{name} ...")
+        if isinstance(setup.model, Journal):
+            setup.model.begin(name)
         yield from PARTS[name](setup)
+        if isinstance(setup.model, Journal) and name in EXPECTED:
+            setup.model.finish()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,16 +95,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say: Callable[[str], None] = _note if options.json else _print
     if not options.data.is_dir():
         say(f"{options.data} is not here: every part is skipped (see --data).")
-    model = (
-        None if opened is None else Journal(opened, options.journal, expected=_cost(options.parts, options.sample)[0])
-    )
+    model = None
     if opened is not None:
+        sample = max(0, options.sample)
+        model = Journal(opened, options.journal, expected=_cost(options.parts, sample)[0], sample=sample)
+        calls, tokens = _cost(options.parts, sample, model)
+        known = _cost(options.parts, sample)[0] - calls
         try:
-            cost = estimate(opened, *_cost(options.parts, options.sample))
+            cost = estimate(opened, calls, tokens) if calls else "nothing is left to ask"
         except BankError as error:
             _note(error.advice)
             return 1
-        say(f"estimate: {cost}; answers go into {options.journal}")
+        say(f"estimate: {cost}; {known:,} calls are answered already; answers go into {options.journal}")
     began, found = time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="reasoningbank-evaluation-") as folder:
         embedder = open_embedder(options.embedder, cache=Path(folder) / "models")
@@ -130,11 +136,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _cost(parts: Sequence[str], sample: int) -> tuple[int, int]:
-    """About how many calls and tokens the parts take with this sample."""
+def _cost(parts: Sequence[str], sample: int, journal: Journal | None = None) -> tuple[int, int]:
+    """About how many calls and tokens the parts take with this sample, without what the journal holds."""
     calls = tokens = 0
-    for each, most, size in (EXPECTED[part] for part in parts if part in EXPECTED):
+    for part in parts:
+        each, most, size = EXPECTED.get(part, (0, 0, 0))
         count = each * (min(sample, most) if sample else most)
+        count = journal.left(part, count) if journal is not None else count
         calls, tokens = calls + count, tokens + count * size
     return calls, tokens
 

@@ -30,6 +30,7 @@ from evaluation.measures import ndcg, recall
 from llm.replay_server import Asked, ReplayServer
 from promises import promise
 from reasoningbank.errors import ModelUnavailable
+from reasoningbank.llm.exchange import CORRECTION
 from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.testing import HashingEmbedder
@@ -413,9 +414,12 @@ def test_the_command_prints_json(
         asked = len(server.requests)
         told = capsys.readouterr()
         assert main(command) == 0
-        assert len(server.requests) == asked + 1
-        assert json.loads(capsys.readouterr().out)["tables"] == json.loads(told.out)["tables"]
+        assert len(server.requests) == asked, "nothing is left, so not even the speed is measured"
+        again = capsys.readouterr()
+        assert json.loads(again.out)["tables"] == json.loads(told.out)["tables"]
     assert "estimate: about 3 calls and 16,500 tokens" in told.err
+    assert "0 calls are answered already" in told.err
+    assert "estimate: nothing is left to ask; 3 calls are answered already" in again.err
     answer = json.loads(told.out)
     assert (answer["model"], answer["sample"]) == ("openai:recorded", 3)
     judges = [row["judge"] for row in answer["tables"][0]["rows"]]
@@ -423,6 +427,22 @@ def test_the_command_prints_json(
     assert "openai:recorded" in judges
     assert asked <= 2
     assert not (tmp_path / "home").exists()
+
+
+@promise("learning-evaluation:command")
+def test_the_estimate_counts_only_what_the_journal_does_not_hold(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    writer = Journal(ScriptedModel(lambda _: "{}", name="m"), path, sample=5)
+    writer.begin("judging")
+    corrected = f"i\n\n{CORRECTION}: why."
+    for instructions, material in (("i", "1"), ("i", "2"), (corrected, "2")):
+        writer.complete(Prompt(name="n", version="1", instructions=instructions, material=material), {})
+    resumed = Journal(ScriptedModel(["{}"], name="m"), path, sample=5)
+    assert (resumed.left("judging", 5), resumed.left("naming", 5), resumed.left("judging", 1)) == (3, 5, 0)
+    assert Journal(ScriptedModel(["{}"], name="other"), path, sample=5).left("judging", 5) == 5
+    writer.finish()
+    assert Journal(ScriptedModel(["{}"], name="m"), path, sample=5).left("judging", 5) == 0
+    assert Journal(ScriptedModel(["{}"], name="m"), path, sample=9).left("judging", 9) == 7
 
 
 @promise("learning-evaluation:command")

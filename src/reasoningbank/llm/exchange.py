@@ -19,6 +19,9 @@ from reasoningbank.llm.window import SHORT_BELOW, context_of, room_beside
 if TYPE_CHECKING:
     from reasoningbank.types.ports import LanguageModel, Prompt
 
+CORRECTION = "Your last answer could not be used"
+"""What the second question of an exchange says, and no first one does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[Shape]):
@@ -112,7 +115,7 @@ def _exchanged(
 
 def _correction(error: MalformedAnswer, shape: type[Shape] | None) -> str:
     """Return what is said of an answer that could not be used; without a shape the schema is not repeated."""
-    said = f"Your last answer could not be used: {error.message}. Answer again, with one JSON object that follows "
+    said = f"{CORRECTION}: {error.message}. Answer again, with one JSON object that follows "
     return f"{said}this schema and with nothing else:\n{_schema_words(shape)}" if shape else f"{said}the schema."
 
 
