@@ -129,6 +129,41 @@ def test_what_fits_every_task_is_no_trigger(text: str) -> None:
     assert not has_trigger(text, "", "")
 
 
+VAGUE_PURPOSES = (
+    "Um Fehler zu vermeiden, arbeite immer gründlich.",
+    "Damit nichts schiefgeht, gehe in jedem Fall mit Bedacht vor.",
+    "Prüfe alles zweimal, damit keine Fehler entstehen.",
+    "Para ir sobre seguro, comprueba todo minuciosamente.",
+    "Para que nada salga mal, actúa en todo momento con prudencia.",
+    "Con el propósito de evitar errores, actúa con responsabilidad.",
+    "ミスを防ぐために、常に丁寧に作業すること。",
+    "失敗しないように、どんなときも慎重に進める。",
+    "念のため、いつもすべてをしっかり確認する。",
+)
+OWN_PURPOSES = (
+    "Um Rundungsfehler bei Beträgen zu vermeiden, rechne in Cent mit ganzen Zahlen.",
+    "Damit die Suche Tippfehler verzeiht, lege einen Index aus Trigrammen an.",
+    "Um eine Rechnung zu stornieren, öffne zuerst den Beleg im Archiv.",
+    "Para evitar errores de redondeo en los importes, calcula en céntimos con enteros.",
+    "Para liberar el puerto 8080, detén primero el contenedor antiguo con docker stop.",
+    "二重注文を防ぐために、読み取る前に行をロックする。",
+    "CSV出力で文字化けを防ぐために、utf-8-sig でファイルを書き出す。",
+)
+
+
+@promise(
+    "distil:purposes",
+    "In German, Spanish and Japanese a purpose that names no thing is neither a trigger nor makes advice a lesson; one "
+    "that names what it is about does.",
+    source="issue Any model (what is worth keeping)",
+)
+@pytest.mark.parametrize("text", [*VAGUE_PURPOSES, *OWN_PURPOSES])
+def test_a_purpose_that_every_task_has_is_no_trigger(text: str) -> None:
+    own = text in OWN_PURPOSES
+    assert has_trigger(text, "", text) is own
+    assert is_motto("", text) is not own
+
+
 @promise(
     "distil:worth",
     "A content that only tells what happened, only praises, or is advice that fits every task and names nothing, is "

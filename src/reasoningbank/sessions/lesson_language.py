@@ -26,6 +26,8 @@ class LessonLanguage:
         directive: How a part of a sentence is built that says what to do.
         story: How a sentence is built that tells what happened.
         praise: How a sentence is built that only says what something is good for.
+        purpose: How a clause begins, or ends, that says what for; None where it is not known.
+        least_things: With fewer words for things, what is done for a purpose fits every task.
         spaced: Whether words are separated by spaces.
     """
 
@@ -36,6 +38,8 @@ class LessonLanguage:
     directive: re.Pattern[str]
     story: re.Pattern[str]
     praise: re.Pattern[str]
+    purpose: re.Pattern[str] | None = None
+    least_things: int = 0
     spaced: bool = True
 
 
@@ -66,7 +70,7 @@ _GERMAN = LessonLanguage(
         r"|anwend|vorgeh|methode|lehre|tipp|hilf|sinnvoll|empfehl|beliebig|verschieden|jeweil|kontext"
         r"|umst[aä]nd|agent"
         r"|assistent|schritt|ähnlich|mach|tun$|etwas|richtig|best|besser|ergebnis|unsicher|anfrag|art(?:en)?$|trick"
-        r"|jederzeit|notwendig|nötig|bedarf|projekt|möglich"
+        r"|jederzeit|notwendig|nötig|bedarf|projekt|möglich|ziele?n?$|erfolg|qualität|sorgfalt|sorgfältig|zuverlässig"
     ),
     condition=_pattern(
         r"\b(?:wenn|falls|sobald|sofern|solange|bevor|nachdem|während|bei|beim|nach|vor|trotz|für|auf|in|im"
@@ -101,6 +105,12 @@ _GERMAN = LessonLanguage(
         r"|sichert|sorgte?"
         r"|vermeidet|hilft|trägt|schafft|erhöht|ermöglicht|zeigt|unterstreicht|garantiert)\b"
     ),
+    purpose=_pattern(
+        r"\bum (?!\d)[^,.;:]*?\b(?:zu|\w{2,}zu\w{3,}) ?\w*|\bdamit\b(?! (?:ist|sind|wird|hat)\b)|\bzwecks\b"
+        r"|\bim (?:interesse|sinne|dienste)\b|\b(?:zur|zum|aus) \w+(?:heit|keit|schutz|gründen)\b|\bmit dem ziel\b"
+        r"|^für (?:eine?n? )?(?:\w+e[sn]? )?\w+ (?:ist|sind|braucht)\b"
+    ),
+    least_things=2,
 )
 _FRENCH = LessonLanguage(
     function=_words(
@@ -157,7 +167,8 @@ _SPANISH = LessonLanguage(
         "esta estos estas ese esa eso esto su sus se le les me te nos es son era ser estar está están haya "
         "hay ha han "
         "había puede debe de del en a al con sin por para sobre bajo entre hacia desde hasta tras ante antes después "
-        "mientras durante cada todo toda todos todas como muy ya aún solo sólo vez veces caso siempre una"
+        "mientras durante cada todo toda todos todas nada nunca bien mal como muy ya aún solo sólo "
+        "vez veces caso siempre una"
     ),
     general=_pattern(
         r"tareas?$|trabaj|problema|situaci|casos?$|herramient|sesi[oó]n|us[aeoá]|utiliz|resol|resuelv"
@@ -165,7 +176,7 @@ _SPANISH = LessonLanguage(
         r"|siempre|estrateg|important|buen[ao]?s?$|práctica|much[ao]s$|método|lección|consejo|útil|enfoque|diferente"
         r"|contexto|agente|asistente|paso|similar|mejor|proyecto|cualquier|momento|algo$|hacer|resultado"
         r"|aplica|segur[oa]s?$"
-        r"|petici|tipos?$|truco|necesari|posible"
+        r"|petici|tipos?$|truco|necesari|posible|objetivo|éxito|calidad|cuidado|fiabilidad"
     ),
     condition=_pattern(
         r"\b(?:cuando|si|mientras|antes|después|tras|al|en|siempre que|cada vez|frente|durante|para|sin|con|ante|bajo"
@@ -195,6 +206,11 @@ _SPANISH = LessonLanguage(
         r"|contribuye|permite|subraya"
         r"|muestra|fortalece)n?\b"
     ),
+    purpose=_pattern(
+        r"\bpara (?:que\b|(?:no |así |poder )?(?:l[aeo]s? )?\w*(?:[aeií]r)(?:l[aeo]s?|se|me)?\b)"
+        r"|\b(?:a|con el|con) (?:fin|objeto|objetivo|propósito) de\b|\ben aras de\b|\bpor \w+(?:dad|encia|ancia)\b"
+    ),
+    least_things=4,
 )
 _CHINESE = LessonLanguage(
     function=_words(
@@ -257,7 +273,7 @@ _JAPANESE = LessonLanguage(
         r"|アシスタント|処理|解決|使用|使う|使い|利用|取り組|実行|多く|役立|良い|よい|重要|とても|非常|常に"
         r"|いつも|一般|通常|毎回|どんな"
         r"|すべて|全て|あらゆる|プロジェクト|より良い|結果|種類|依頼|何か|コツ|不明|有用|便利|適用|経験"
-        r"|教訓|対応|前|後|中|間|必要|正しい|適切"
+        r"|教訓|対応|前|後|中|間|必要|正しい|適切|目標|目的|達成|成功|品質|課題|ベストプラクティス"
     ),
     condition=_pattern(
         r"とき|時|場合|際|たら|れば|なら|前|後|まえ|あと|うち|間|次第|において|に関する|向け|ために|ケース"
@@ -274,6 +290,10 @@ _JAPANESE = LessonLanguage(
     ),
     story=_pattern(r"(?:た|だった|ました|でした|んだ)$|^エージェントは|^アシスタントは|^ユーザーは"),
     praise=_pattern(rf"{_JAPANESE_PRAISE}$"),
+    purpose=_pattern(
+        r"(?:[うくすつぬふむゆるぐぶ]|の)ため(?:に(?:は|も)?)?(?:[、,]|$)|念のため|(?:よう|様)に(?:[、,]|$)|べく[、,]"
+    ),
+    least_things=5,
     spaced=False,
 )
 LANGUAGES: dict[Code, LessonLanguage] = {
@@ -311,6 +331,41 @@ def language_of(text: str) -> Code:
         marks = sum(any(mark in word for mark in _MARKS[code]) for word in words)
         scores[code] = sum(word in LANGUAGES[code].function for word in words) + 0.5 * marks
     return max(scores, key=lambda code: scores[code])
+
+
+_ANCHOR = re.compile(
+    r"[`\d]|\b[A-Z]{2,}|\b[A-Za-z]+[._/][A-Za-z]+|\b[a-z]+[A-Z]\w*|(?<!\w)-{1,2}[A-Za-z]\w*|(?<!\w)[./~]\w"
+    r"|[\u3040-\u30ff\u3400-\u9fff]\s?[A-Za-z]{2,}|[A-Za-z]{2,}\s?[\u3040-\u30ff\u3400-\u9fff]"
+)
+_FORM_OF_A_VERB = re.compile(r"\w+(?:ar|er|ir|mente)(?:l[aeo]s?|se|me)?$")
+
+
+def is_vague_purpose(text: str, language: LessonLanguage) -> bool:
+    """Return whether a text says what to do for a purpose and names hardly a thing.
+
+    A purpose is no condition: whoever wants no mistakes has every task. It tells tasks apart by the things that it and
+    its advice name; a command, a number, a file or a name is one at once.
+    """
+    if language.purpose is None or language.purpose.search(text) is None or _ANCHOR.search(text) is not None:
+        return False
+    return things(text, language) < language.least_things
+
+
+def things(text: str, language: LessonLanguage) -> int:
+    """Return how many words name a thing.
+
+    In German these have a capital letter. In Spanish they are what is left without the first word of a clause, which
+    is its verb, without infinitives and adverbs. In Japanese they are counted as words of two signs.
+    """
+    if not language.spaced:
+        return subject_words(text, language)
+    found: set[str] = set()
+    for clause in re.split(r"[,.;:!?]\s*", text):
+        for word in re.findall(r"[^\W_]+", clause)[1:]:
+            named = word[0].isupper() if language is _GERMAN else _FORM_OF_A_VERB.match(word.casefold()) is None
+            if named and word.casefold() not in language.function and not language.general.match(word.casefold()):
+                found.add(word.casefold())
+    return len(found)
 
 
 def subject_words(text: str, language: LessonLanguage) -> int:

@@ -10,7 +10,13 @@ import re
 
 from reasoningbank.memories.words import STOP_WORDS
 from reasoningbank.safety.injection import words
-from reasoningbank.sessions.lesson_language import LANGUAGES, LessonLanguage, language_of, subject_words
+from reasoningbank.sessions.lesson_language import (
+    LANGUAGES,
+    LessonLanguage,
+    is_vague_purpose,
+    language_of,
+    subject_words,
+)
 
 _CONDITION = re.compile(
     r"\b(?:when|whenever|if|while|before|after|during|once|upon|unless|until|as soon as|in case|wherever"
@@ -120,6 +126,8 @@ def has_trigger(description: str, title: str, content: str) -> bool:
 
 def _checkable(text: str, language: LessonLanguage) -> bool:
     """Return whether a text of another language than English names a condition or a situation of a subject."""
+    if is_vague_purpose(text, language):
+        return False
     remaining = _ALWAYS.sub(" ", text)
     about = subject_words(remaining, language)
     if language.condition.search(remaining) is not None:

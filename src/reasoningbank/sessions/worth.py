@@ -11,7 +11,7 @@ import re
 
 from reasoningbank.memories.words import STOP_WORDS
 from reasoningbank.safety.injection import words
-from reasoningbank.sessions.lesson_language import LANGUAGES, LessonLanguage, language_of
+from reasoningbank.sessions.lesson_language import LANGUAGES, LessonLanguage, is_vague_purpose, language_of
 from reasoningbank.types.session import DO_INSTEAD
 
 _TELLER = (
@@ -161,7 +161,7 @@ def is_motto(title: str, content: str) -> bool:
     text = content.partition(DO_INSTEAD)[2] or content
     language = LANGUAGES.get(language_of(text))
     if language is not None:
-        return _only(language.praise, text, language)
+        return is_vague_purpose(text, language) or _only(language.praise, text, language)
     foreign = sum(character.isalpha() and not character.isascii() for character in text)
     if not _LATIN.search(text) or foreign > _MOST_FOREIGN * len(text):
         return False
