@@ -352,7 +352,7 @@ def _texts(memory: Memory) -> str:
 
 def _has(text: str, marks: Sequence[str]) -> bool:
     plain = folded(text).casefold()
-    return any(mark.casefold() in plain for mark in marks)
+    return any(mark.casefold() in plain for mark in marks if mark)  # what was held is returned without its text
 
 
 Shown = Callable[[str, Sequence[str]], Reached]
