@@ -250,9 +250,9 @@ def test_a_context_that_is_set_is_not_asked_for(tmp_path: Path) -> None:
 
 @promise(
     "llm:halved",
-    "When a server says that a prompt is too long, half of the digest is sent, and half again; no prompt is longer "
-    "than the one before, also when an answer is asked for again, save where a known context holds it, and when "
-    "nothing fits the session waits.",
+    "When a server says that a prompt is too long, half of the digest is sent, and half again; after that no prompt "
+    "is longer than the one before, also when an answer is asked for again, save where a known context holds it, and "
+    "when nothing fits the session waits.",
     source="issue Any model (context)",
 )
 @pytest.mark.parametrize("words", ["Ollama", "LM Studio, keep", "llama.cpp", "vLLM"])

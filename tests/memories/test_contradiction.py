@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promises import promise
 from reasoningbank.memories.contradiction import contradicts
 
 TURNED = (
@@ -26,12 +27,14 @@ AGREED = (
 )
 
 
+@promise("trust:disputed")
 @pytest.mark.parametrize(("first", "second"), TURNED)
 def test_a_turned_lesson_contradicts(first: str, second: str) -> None:
     assert contradicts(first, second)
     assert contradicts(second, first)
 
 
+@promise("trust:disputed")
 @pytest.mark.parametrize(("first", "second"), AGREED)
 def test_lessons_that_agree_do_not(first: str, second: str) -> None:
     assert not contradicts(first, second)
