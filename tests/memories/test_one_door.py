@@ -12,7 +12,7 @@ from promises import promise
 
 SOURCE = Path(reasoningbank.__file__).parent
 DOOR = "memories/admission.py"
-ALWAYS_WRITES = {"put_document", "put_nodes", "put_edges"}
+ALWAYS_WRITES = {"put_document", "put_nodes", "put_edges", "insert_all"}
 """Names that nothing but a store's transaction has."""
 WRITES_OF_A_TRANSACTION = {"insert", "update"}
 """Names that lists, sets and dictionaries have too: there the receiver tells."""

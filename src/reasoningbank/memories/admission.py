@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Literal, TypeVar
 
 from reasoningbank.errors import BankError, InvalidEdge, InvalidInput, InvalidMemory, InvalidNode, ModelMismatch
@@ -180,8 +181,16 @@ def held(memory: Memory) -> Memory:
 
 def lowered(memory: Memory) -> Memory:
     """Return the memory beginning at most at the confidence of what is distilled; its evidence stays."""
-    prior = min(memory.belief.prior, Belief.starting_at(DISTILLED_CONFIDENCE).prior)
-    return replace(memory, belief=replace(memory.belief, prior=prior))
+    belief = lowered_belief(memory.belief)
+    return memory if belief is memory.belief else replace(memory, belief=belief)
+
+
+_DISTILLED_PRIOR = Belief.starting_at(DISTILLED_CONFIDENCE).prior
+
+
+def lowered_belief(belief: Belief) -> Belief:
+    """Return a belief that begins at most at the confidence of what is distilled; its evidence stays."""
+    return belief if belief.prior <= _DISTILLED_PRIOR else replace(belief, prior=_DISTILLED_PRIOR)
 
 
 def set_held(transaction: Transaction, memory: Memory, *, at: datetime) -> Memory:
@@ -395,7 +404,7 @@ def draft(
         InvalidMemory, TextTooLong: When a rule of the memory is broken.
     """
     texts = safe_texts(title, description, content, tags, category)
-    memory = Memory(
+    return Memory(
         project=project,
         title=texts.title,
         description=texts.description,
@@ -407,8 +416,8 @@ def draft(
         provenance={**brought_entries(provenance), **_counts_secrets(texts.findings)},
         created_at=at,
         updated_at=at,
+        tokens=_tokens_of(texts.title, texts.description, texts.content),
     )
-    return _counted(memory)
 
 
 def clean(memory: Memory) -> Memory:
@@ -418,7 +427,7 @@ def clean(memory: Memory) -> Memory:
         InvalidMemory, TextTooLong: When a rule of the memory is broken.
     """
     texts = safe_texts(memory.title, memory.description, memory.content, memory.tags, memory.category)
-    safe = replace(
+    return replace(
         memory,
         title=texts.title,
         description=texts.description,
@@ -426,8 +435,8 @@ def clean(memory: Memory) -> Memory:
         tags=texts.tags,
         category=texts.category,
         provenance=brought_entries(memory.provenance),
+        tokens=_tokens_of(texts.title, texts.description, texts.content),
     )
-    return _counted(safe)
 
 
 def prepare(
@@ -457,7 +466,7 @@ def prepare(
         return []
     memories = [entered(memory, "person" if vouched else origin) for memory in memories]
     seen = {texts_of(memory) for memory in known}
-    passed = [vouched or texts_of(memory) in seen for memory in memories]
+    passed = [vouched or (bool(seen) and texts_of(memory) in seen) for memory in memories]
     read = [memory if skip else _read(memory, origin) for memory, skip in zip(memories, passed, strict=True)]
     return [
         Ready(memory=memory, indexed=indexed, origin=origin, passed=skip, judged=memory)
@@ -544,11 +553,13 @@ def admit_all(
         memory = each.memory if known else _read(each.memory, each.origin)
         if each.origin in ON_THEIR_WORD and not each.passed:
             memory = watched(transaction, memory, at=at)
-        if RULES[each.origin].linked:
-            for twin in transaction.memories.same_text(memory.fingerprint):
-                transaction.memories.link(Link(source=memory.id, target=twin, kind="same_text"))
-        transaction.memories.insert(memory, each.indexed)
         stored.append(memory)
+    transaction.memories.insert_all([(memory, each.indexed) for each, memory in zip(ready, stored, strict=True)])
+    for each, memory in zip(ready, stored, strict=True):
+        if RULES[each.origin].linked:
+            older = takewhile(memory.id.__ne__, transaction.memories.same_text(memory.fingerprint))
+            for twin in older:
+                transaction.memories.link(Link(source=memory.id, target=twin, kind="same_text"))
     if noted is not None:
         noted()
     kept = [
@@ -847,5 +858,5 @@ def _check_item(item: Node | Edge) -> None:
         raise stopped(error(said, hint=REWRITE))
 
 
-def _counted(memory: Memory) -> Memory:
-    return replace(memory, tokens=count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}"))
+def _tokens_of(title: str, description: str, content: str) -> int:
+    return count_tokens(f"{title}\n{description}\n{content}")

@@ -18,10 +18,11 @@ from dataclasses import asdict, dataclass, replace
 from dataclasses import fields as fields_of
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TextIO, TypeVar, cast
 
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.memories.admission import Ready, admit_all, lowered
+from reasoningbank.memories.admission import Ready, admit_all, lowered_belief
 from reasoningbank.memories.states import Placement, existing, holding, placement_of, sources_of, without_quarantine
 from reasoningbank.safety.checks import brought_line, brought_reason
 from reasoningbank.safety.stored_text import reveal
@@ -82,23 +83,32 @@ def parsed(memory: Memory, fields: Mapping[str, Any] | None) -> tuple[StateChang
     return tuple(entries)
 
 
-def note_import(transaction: Transaction, memory: Memory, entries: Sequence[StateChange], *, at: datetime) -> None:
-    """Log that a memory came with an import, what it was part of, and what holds it."""
+def import_changes(
+    reader: StoreReader, memory: Memory, entries: Sequence[StateChange], *, at: datetime
+) -> list[StateChange]:
+    """Return what the log says of a memory that came with an import: what it was part of, and what holds it.
+
+    Args:
+        reader: Holds what the import brought.
+        memory: The memory.
+        entries: From ``parsed``.
+        at: When it came.
+    """
     natural = (
         Placement(entries[0].before or memory.state, entries[0].merged_before) if entries else placement_of(memory)
     )
     begun: State | None = None
     if natural.state == "archived" and natural.merged is not None:
-        into = existing(transaction, natural.merged)
+        into = existing(reader, natural.merged)
         begun = None if into is None else sources_of(into).get(memory.id)
     first = Placement(begun, None) if begun is not None else natural
-    transaction.memories.note(
+    changes = [
         StateChange(
             memory_id=memory.id, at=at, before=None, after=first.state, kind=IMPORTED, merged_after=first.merged
         )
-    )
+    ]
     if begun is not None:
-        transaction.memories.note(
+        changes.append(
             StateChange(
                 memory_id=memory.id,
                 at=at,
@@ -109,8 +119,7 @@ def note_import(transaction: Transaction, memory: Memory, entries: Sequence[Stat
                 merged_after=natural.merged,
             )
         )
-    for entry in entries:
-        transaction.memories.note(entry)
+    return [*changes, *entries]
 
 
 def _entry(memory: Memory, natural: Placement, fields: Mapping[str, Any]) -> StateChange:
@@ -220,16 +229,18 @@ def write_import(
     """
 
     def noted() -> None:
+        changes: list[StateChange] = []
         for record, ready in prepared:
             if record.aggregate is not None:
                 transaction.evidence.set_aggregate(record.aggregate)
-            for signal in record.signals:
-                transaction.evidence.add_signal(signal)
+            if record.signals:
+                transaction.evidence.add_signals(record.signals)
             for link in record.links:
                 transaction.memories.link(link)
             for origin in record.origins:
                 transaction.sessions.add_origin(origin)
-            note_import(transaction, ready.memory, record.placement, at=at)
+            changes += import_changes(transaction, ready.memory, record.placement, at=at)
+        transaction.memories.note_all(changes)
 
     return admit_all(transaction, [ready for _, ready in prepared], at=at, noted=noted)
 
@@ -296,7 +307,10 @@ def _with_evidence(record: Record) -> Record:
     negative = (record.aggregate.negative or 0) if record.aggregate else 0
     positive += sum(signal.weight or 0 for signal in record.signals if signal.positive)
     negative += sum(signal.weight or 0 for signal in record.signals if not signal.positive)
-    belief = replace(record.memory.belief, positive=positive, negative=negative)
+    belief = record.memory.belief
+    if (belief.positive, belief.negative) == (positive, negative):
+        return record
+    belief = replace(belief, positive=positive, negative=negative)
     return replace(record, memory=replace(record.memory, belief=belief))
 
 
@@ -311,9 +325,10 @@ def as_claim(record: Record, digest: str) -> Record:
         record: As the file has it.
         digest: The SHA-256 of the file, which the provenance keeps.
     """
-    memory = lowered(record.memory)
-    said = memory.belief.positive
-    most = most_positive(memory.belief.prior, memory.belief.negative)
+    memory = record.memory
+    belief = lowered_belief(memory.belief)
+    said = belief.positive
+    most = most_positive(belief.prior, belief.negative)
 
     def bounded_weight(weight: int | None) -> int:
         return (weight or 0) if said <= most else (weight or 0) * most // said
@@ -331,6 +346,7 @@ def as_claim(record: Record, digest: str) -> Record:
         counts = replace(counts, positive=bounded_weight(counts.positive))
     claimed = replace(
         memory,
+        belief=belief,
         state="candidate" if memory.state == "active" else memory.state,
         usage_count=0,
         last_used=None,
@@ -339,6 +355,7 @@ def as_claim(record: Record, digest: str) -> Record:
     return _with_evidence(replace(record, memory=claimed, signals=signals, aggregate=counts))
 
 
+@lru_cache(maxsize=1_024)
 def most_positive(prior: int, negative: int) -> int:
     """Return the evidence for a memory, in billionths, with which its confidence is that of what is distilled.
 

@@ -38,7 +38,7 @@ from reasoningbank.memories.admission import (
     supersede,
 )
 from reasoningbank.memories.evidence import counts_once
-from reasoningbank.memories.transfer import most_positive, note_import
+from reasoningbank.memories.transfer import import_changes, most_positive
 from reasoningbank.safety.checks import brought_line
 from reasoningbank.safety.file_access import read_text, refuse_special, write_whole
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
@@ -489,7 +489,8 @@ def take_over(
                 report += ShareReport(refused=(Refused(id=here.id, reason="it is quarantined here"),))
             elif here is None:
                 report += _added(transaction, record, ready[record.memory.id], at=at)
-                note_import(transaction, transaction.memories.get(record.memory.id), (), at=at)
+                added = transaction.memories.get(record.memory.id)
+                transaction.memories.note_all(import_changes(transaction, added, (), at=at))
             else:
                 report += _merged(transaction, record, ready.get(here.id), at=at, vouched=vouched)
     return report

@@ -156,11 +156,16 @@ _WRITTEN = f"{MEMORIES.columns}, confidence, fingerprint, checksum, change"
 
 _PLACES = ", ".join("?" * (_WRITTEN.count(",") + 1))
 
-_INSERT = f"INSERT INTO memories ({_WRITTEN}, key, born, indexed, text) VALUES ({_PLACES}, ?, ?, ?, ?)"  # noqa: S608
+_INSERT = (
+    f"INSERT INTO memories ({_WRITTEN}, key, born, indexed, text, context_start, context_words) "  # noqa: S608
+    f"VALUES ({_PLACES}, ?, ?, ?, ?, ?, ?)"
+)
+
+_INSERT_VECTORS = "INSERT INTO vectors VALUES (?, ?, ?)"
+
+_INSERT_CHANGES = "INSERT INTO state_changes VALUES (?, ?, ?, ?, ?, ?)"
 
 _REINDEX = "UPDATE memories SET (indexed, text, context_start, context_words) = (change, ?, ?, ?) WHERE key = ?"
-
-_SET_CONTEXT = "UPDATE memories SET (context_start, context_words) = (?, ?) WHERE key = ?"
 
 _UPDATE = f"UPDATE memories SET ({_WRITTEN}) = ({_PLACES}) WHERE key = ?"  # noqa: S608 - constant columns
 
@@ -357,14 +362,13 @@ class MemoryTables:
 
     def insert(self, memory: Memory, indexed: Indexed) -> None:
         """Store a new memory with everything derived from it."""
+        self.insert_all([(memory, indexed)])
+
+    def insert_all(self, entries: Sequence[tuple[Memory, Indexed]]) -> None:
+        """Store new memories in this order, each with everything derived from it; all of them or none."""
         with self._unit.whole():
-            vectors = self._checked(memory, indexed)
-            key = self._unit.next_key()
-            change = self._unit.next_change()
-            self._source.run(_INSERT, (*self._values(memory), key, change, change, indexed.text))
-            if any(indexed.context):
-                self._source.run(_SET_CONTEXT, (*indexed.context, key))
-            self._write_derived(key, vectors)
+            for start in range(0, len(entries), _BATCH):
+                self._insert(entries[start : start + _BATCH])
 
     def update(
         self, memory: Memory, indexed: Indexed | None = None, *, revision: bool = False, cause: Cause | None = None
@@ -399,9 +403,8 @@ class MemoryTables:
             updated = self._source.run_each(_UPDATE_EACH, rows) if rows else ()
             if len(updated) != len(rows):
                 raise InvalidInput("a memory is not as it was read", hint="Read it in the transaction that changes it.")
-            for old, new in changes:
-                if (change := changed_state(old, new, None)) is not None:
-                    self._log(keys[new.id], change)
+            logged = [(keys[new.id], changed_state(old, new, None)) for old, new in changes]
+            self._log([(key, change) for key, change in logged if change is not None])
 
     def delete(self, memory_id: str, *, at: datetime | None = None) -> None:
         """Erase the memory and all that hangs on it; raise MemoryNotFound.
@@ -421,9 +424,19 @@ class MemoryTables:
 
     def note(self, change: StateChange) -> None:
         """Log what is said of a memory's state without changing it; raise MemoryNotFound."""
-        key = self._unit.key(change.memory_id)
+        self.note_all([change])
+
+    def note_all(self, changes: Sequence[StateChange]) -> None:
+        """Log several changes in this order as ``note`` does; all of them or none.
+
+        Raises:
+            MemoryNotFound: When one is of a memory that does not exist.
+        """
+        if not changes:
+            return
+        keys = self._unit.all_keys(dict.fromkeys(change.memory_id for change in changes))
         with self._unit.whole():
-            self._log(key, change)
+            self._log([(keys[change.memory_id], change) for change in changes])
             self._unit.note_change()
 
     def link(self, link: Link) -> None:
@@ -491,10 +504,27 @@ class MemoryTables:
                 self._remove_derived(key)
             self._source.run(_UPDATE, (*self._values(memory), key))
             if (change := changed_state(before, memory, cause)) is not None:
-                self._log(key, change)
+                self._log([(key, change)])
             if indexed is not None:
                 self._source.run(_REINDEX, (indexed.text, *indexed.context, key))
-                self._write_derived(key, vectors)
+                self._unit.index_words("memories", key, key)
+                self._source.run_each(_INSERT_VECTORS, _vector_rows(key, vectors))
+
+    def _insert(self, entries: Sequence[tuple[Memory, Indexed]]) -> None:
+        """Store a few new memories inside of a whole write."""
+        rows: list[Row] = []
+        vectors: list[Row] = []
+        keys: list[int] = []
+        change = self._unit.next_change()
+        for memory, indexed in entries:
+            raw = self._checked(memory, indexed)
+            keys.append(key := self._unit.next_key())
+            rows.append((*self._values(memory), key, change, change, indexed.text, *indexed.context))
+            vectors += _vector_rows(key, raw)
+        self._source.run_each(_INSERT, rows)
+        self._unit.index_words("memories", keys[0], keys[-1])
+        self._source.run_each(_INSERT_VECTORS, vectors)
+        self._unit.learn((memory.id, key) for (memory, _), key in zip(entries, keys, strict=True))
 
     def _values(self, memory: Memory) -> Row:
         row = MEMORIES.row(memory)
@@ -521,28 +551,35 @@ class MemoryTables:
             self._unit.check_space(indexed.model_id, dimension)
         return vectors
 
-    def _write_derived(self, key: int, vectors: Mapping[str, bytes]) -> None:
-        self._unit.index_words("memories", key, key)
-        for leg, raw in vectors.items():
-            name = vector_id(key, leg)
-            self._source.run("INSERT INTO vectors VALUES (?, ?, ?)", (name, raw, checksum((name, raw))))
-
     def _remove_derived(self, key: int) -> None:
         """Remove what is derived, before the text changes: the text index finds its terms in it."""
         first = LEGS_PER_KEY * key
         self._unit.forget_words("memories", key)
         self._source.run("DELETE FROM vectors WHERE id >= ? AND id < ?", (first, first + LEGS_PER_KEY))
 
-    def _log(self, key: int, change: StateChange) -> None:
-        kept, text = owned(change)
-        row: Row = (self._unit.next_number("state_changes"), key, to_microseconds(kept.at), kept.reference, text)
-        self._source.run("INSERT INTO state_changes VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+    def _log(self, changes: Sequence[tuple[int, StateChange]]) -> None:
+        """Log changes of memories, each given with the memory's key."""
+        if not changes:
+            return
+        rows: list[Row] = []
+        first = self._unit.next_number("state_changes")
+        for number, (key, change) in enumerate(changes, first):
+            kept, text = owned(change)
+            row: Row = (number, key, to_microseconds(kept.at), kept.reference, text)
+            rows.append((*row, checksum(row)))
+        self._source.run_each(_INSERT_CHANGES, rows)
 
     def _note_erased(self, key: int, at: datetime | None) -> None:
         moment = to_microseconds(at or datetime.now(UTC))
         made = self._source.run("SELECT created_at FROM memories WHERE key = ?", (key,))[0][0]
         row: Row = (self._unit.next_number("erasures"), made, moment)
         self._source.run("INSERT INTO erasures VALUES (?, ?, ?, ?)", (*row, checksum(row)))
+
+
+def _vector_rows(key: int, vectors: Mapping[str, bytes]) -> list[Row]:
+    """Return the rows of a memory's vectors, each with its checksum."""
+    named = [(vector_id(key, leg), raw) for leg, raw in vectors.items()]
+    return [(*row, checksum(row)) for row in named]
 
 
 def _change(row: Row) -> StateChange:

@@ -9,7 +9,7 @@ from promises import promise
 from reasoningbank.errors import BankError, InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
 from reasoningbank.types.belief import Belief
 from reasoningbank.types.identifier import IdKind
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import IMPORTED, Memory, StateChange
 from reasoningbank.types.recall import CONTENT_LEG, Filter, Hit, Leg, Recall
 from reasoningbank.types.records import Indexed, Link
 from storage.contract.base import (
@@ -266,6 +266,43 @@ class MemoryConformance(Conformance):
             }
             assert found == {"kiwi": {"m0", "m3", "m4", "m5", "m7"}, "melon": {"m2"}, "pear": set(), "word1": set()}
             assert store.check().problems == ()
+
+    @promise(
+        "storage:many-at-once",
+        "Memories that are stored together are stored as they are one by one, or none of them.",
+        source="issue 17 bulk path",
+    )
+    def test_many_at_once_are_as_one_by_one(self) -> None:
+        """With their words, vectors and log; one that is refused takes the others with it, and the rest goes on."""
+        entries = [
+            (lesson(f"m{number}"), indexed(f"kiwi word{number}", vector(1, number, 0, 0), vector(0, 1, number, 0)))
+            for number in range(501)
+        ]
+        said = [
+            StateChange(memory_id=memory.id, at=START, before=None, after="active", kind=IMPORTED)
+            for memory, _ in entries
+        ]
+        with self.fresh() as store, self.fresh() as other:
+            with store.transaction() as transaction:
+                for refused in (lesson("m500"), lesson("m501", project="elsewhere")):
+                    with refuses(BankError):
+                        transaction.memories.insert_all([*entries, (refused, indexed())])
+                transaction.memories.insert_all(entries)
+                with refuses(MemoryNotFound):
+                    transaction.memories.note_all([*said, replace(said[0], memory_id="missing")])
+                transaction.memories.note_all(said)
+            with other.transaction() as transaction:
+                for (memory, derived), change in zip(entries, said, strict=True):
+                    transaction.memories.insert(memory, derived)
+                    transaction.memories.note(change)
+            for each in (store, other):
+                assert each.memories.page(EVERYTHING, limit=0, offset=0) == [memory for memory, _ in entries]
+                assert each.memories.changes() == said
+                assert [hit.id for hit in each.search.matching("word500", EVERYTHING, 9).hits] == ["m500"]
+                assert each.check().problems == ()
+            near = [each.search.nearest(CONTENT_LEG, vector(*NORTH), EVERYTHING, 501) for each in (store, other)]
+            assert len(near[0]) == 501
+            assert near[0] == near[1]
 
     @promise(
         "storage:refused-write",
