@@ -167,6 +167,18 @@ def test_a_plain_word_opens_the_same_as_when_every_disguise_is_taken_off() -> No
 
 
 @promise("attack:gate")
+def test_two_words_that_were_put_together_open_the_same_as_when_every_disguise_is_taken_off() -> None:
+    words, chance = RuleWords(rules()), random.Random(5)
+    endings = ("com", "Sh", "example", "uk")
+    for first in WORDS:
+        for sign in ("", ".", ",", ":", ".)", '".', "?"):
+            each = f"{first}{sign}{chance.choice((*WORDS, *endings)).title()}"
+            assert words.told(each) == words.told_in_all_forms(each), each
+            each = f"{first.title()}{sign}{chance.choice(endings)}"
+            assert words.told(each) == words.told_in_all_forms(each), each
+
+
+@promise("attack:gate")
 def test_no_rule_is_worded_with_the_digits_of_a_uuid() -> None:
     letters = re.compile(r"[a-f]|[oieast]")  # digits may stand for the latter
     for rule in rules():

@@ -89,14 +89,23 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
+_MAY_BE = re.compile(r"(?<!\S)[^\s.:@]*[.:@](?=\S)\S*")
+"""A run without white space that may hold an address: none goes over white space, and none ends with its first sign."""
+
+
+@cache
+def _sign() -> re.Pattern[str]:
+    """Return what every address in a run without white space has; other letters may be folded to those of a name."""
+    suffixes = "|".join(_lists()["suffixes"])
+    return re.compile(rf"[:@]|[^\x00-\x7f]|\.(?:\d|(?:{suffixes})(?![\w(-]|\.\w))", re.IGNORECASE)
+
+
 _VERSION = re.compile(r"(?:\bversions?|\brelease|\bv\.?|[=~^<>])\s*$", re.IGNORECASE)
 
 
 def places(text: str) -> Iterator[AddressPlace]:
     """Yield the addresses in a text in plain characters, in their order."""
-    if "." not in text and ":" not in text and "@" not in text:
-        return
-    for match in _pattern().finditer(text):
+    for match in _matches(text):
         found = match.lastgroup if match.lastgroup not in {"path", "below"} else None
         found = found or ("mail" if match["mail"] else "name")
         address = match[found]
@@ -122,6 +131,13 @@ def places(text: str) -> Iterator[AddressPlace]:
             if kind == "outside" and (found == "number" or _is_plain(host, match.group())):
                 kind = "plain"
             yield AddressPlace(match.start(), end, host, kind)
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield what looks like an address, in the runs without white space that have its signs."""
+    for run in _MAY_BE.finditer(text):
+        if _sign().search(text, *run.span()):
+            yield from _pattern().finditer(text, *run.span())
 
 
 def marked(text: str) -> str:

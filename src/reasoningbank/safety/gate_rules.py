@@ -29,6 +29,11 @@ _UNDISGUISED = re.compile(
     re.ASCII,
 )
 """A word of plain letters or digits: it has one form, names no place and belongs to no disguise."""
+_TWO_UNDISGUISED = re.compile(
+    r"""["'(`]?[A-Za-z][a-z]+(?:[.,;:!?][)"'`]?|[)"'`][.,;:!?]?|(?=[A-Z]))[A-Za-z][a-z]+[.,;:!?)"'`]?""", re.ASCII
+)
+"""Two words of plain letters, as where one text ends and another begins: they have one form and belong to no disguise,
+and are read apart as well."""
 _LONGEST_UNDISGUISED = 19
 """A longer word may be something encoded."""
 _MOST_KNOWN = 16_384
@@ -151,7 +156,15 @@ class RuleWords:
 
     def read(self, text: str) -> int:
         """Return what the words of a text hold, as bits: groups, ``DISGUISE``, ``ADDRESS``, ``OUTSIDE``."""
-        words = set(text.split())
+        return self._read(set(text.split()))
+
+    def read_joined(self, texts: Sequence[str]) -> int:
+        """Return the same of texts with and without a blank between; words put together so are not remembered."""
+        words = set(" ".join(texts).split())
+        together = set("".join(texts).split()) - words
+        return reduce(or_, map(self.told, together), self._read(words))
+
+    def _read(self, words: set[str]) -> int:
         words -= self._harmless
         words -= self._harmless_before
         return reduce(or_, [self._telling.get(word) or self._told(word) for word in words], 0)
@@ -184,14 +197,23 @@ class RuleWords:
 
     def told(self, word: str) -> int:
         """Return what a word holds, as bits."""
-        return self._opened_by(word) if self.is_undisguised(word) else self.told_in_all_forms(word)
+        if self.is_undisguised(word):
+            return self._opened_by(word)
+        if len(word) <= _LONGEST_UNDISGUISED and _TWO_UNDISGUISED.fullmatch(word):
+            return self._named_by(word) | self._opened_by(word) | self._opened_by(apart(word))
+        return self.told_in_all_forms(word)
 
     def told_in_all_forms(self, word: str) -> int:
         """Return what a word holds that may name a place or wear a disguise."""
         bits = DISGUISE if spans_words(word) else 0
         for form in dict.fromkeys(each for read in forms(word) for each in (word, read, apart(read))):
-            bits |= reduce(or_, [_BITS[place.kind] for place in places(form)], 0) | self._opened_by(form)
+            bits |= self._named_by(form) | self._opened_by(form)
         return bits
+
+    @staticmethod
+    def _named_by(plain: str) -> int:
+        """Return what the places hold that a text in plain characters names."""
+        return reduce(or_, [_BITS[place.kind] for place in places(plain)], 0)
 
     def _opened_by(self, plain: str) -> int:
         """Return the groups of the words in a text in plain characters."""

@@ -19,9 +19,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache, reduce
+from functools import cache, lru_cache
 from itertools import islice
-from operator import or_
 
 from reasoningbank.safety.addresses import MARKS, marked, places
 from reasoningbank.safety.gate_rules import DISGUISE, OUTSIDE, Rule, RuleWords, rules
@@ -246,7 +245,7 @@ def find_danger(*texts: str) -> str:
     told = [text for text in texts if text]
     joints = _JOINTS if len(told) >= _LEAST_TAGGED else _JOINTS[:2]
     joinings = [joint.join(told) for joint in joints] if len(told) > 1 else told
-    bits = reduce(or_, map(_words().read, joinings[1:] or joinings), 0)
+    bits = _words().read_joined(told) if len(told) >= _LEAST_TAGGED else _words().read(joinings[-1] if told else "")
     if not _words().opened(bits) and not (bits & DISGUISE and any(map(may_span_words, joinings))):
         return ""
     for joined in joinings:

@@ -27,7 +27,9 @@ from reasoningbank.safety.secret_values import (
 RANK_SENTENCE = 7
 
 _DATA = tomllib.loads(files("reasoningbank.safety").joinpath("secret_words.toml").read_text(encoding="utf-8"))
-_CODES: tuple[str, ...] = tuple(_DATA["codes"])
+_CODES: dict[str, int] = {word: number for number, word in enumerate(_DATA["codes"])}
+"""Words for codes, by their order."""
+_PASS_CODES = frozenset(word for word in _CODES if word.startswith("pass"))
 _OTHER_CODES: tuple[str, ...] = tuple(_DATA["other_codes"])
 _OWNED = frozenset(_DATA["owned"])
 _INSIDE = {"pass": "password", "secret": "token", "token": "token", "key": "token"}
@@ -116,11 +118,11 @@ def find_mentions(text: str, lowered: str, there: Set[str]) -> Iterator[SecretSp
     for word, kind in words.items():
         for place in _places(lowered, word, kind):
             yield from _beside(text, lowered, place)
+    codes = _CODES.keys() & (there | _PASS_CODES if "pass" in words else there)
     others = [] if text.isascii() else [word for word in _OTHER_CODES if word in lowered]
-    for word in (*_CODES, *others):
-        if word in others or word in there or (word.startswith("pass") and "pass" in words):
-            for place in _places(lowered, word, "code"):
-                yield from _codes(text, lowered, place)
+    for word in (*sorted(codes, key=_CODES.__getitem__), *others):
+        for place in _places(lowered, word, "code"):
+            yield from _codes(text, lowered, place)
 
 
 def _places(lowered: str, word: str, kind: str) -> Iterator[_Word]:

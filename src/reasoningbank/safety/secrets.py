@@ -118,13 +118,16 @@ def redact(text: str) -> Redacted:
         ModelMissing: When the detector package cannot be loaded; the text must then not be stored.
     """
     text = normalise(text)
+    spans = _secrets(text)
+    if not spans:
+        return Redacted(text, ())
     counts: Counter[str] = Counter()
     for _ in range(_MAX_ROUNDS):
+        counts.update(span.kind for span in spans)
+        text = _replace(text, spans)
         spans = _secrets(text)
         if not spans:
             break
-        counts.update(span.kind for span in spans)
-        text = _replace(text, spans)
     return Redacted(text, tuple(Finding(kind, count) for kind, count in sorted(counts.items())))
 
 

@@ -136,7 +136,8 @@ def _safe(text: str, counts: Counter[str]) -> str:
     if _HARMLESS.fullmatch(text):
         return text
     redacted = redact(text)
-    counts.update({finding.kind: finding.count for finding in redacted.findings})
+    if redacted.findings:
+        counts.update({finding.kind: finding.count for finding in redacted.findings})
     return redacted.text
 
 
