@@ -41,6 +41,7 @@ def test_lessons_that_agree_do_not(first: str, second: str) -> None:
     assert not contradicts(second, first)
 
 
+@promise("trust:disputed")
 @pytest.mark.parametrize("text", [text for pair in (*TURNED, *AGREED) for text in pair])
 def test_no_lesson_contradicts_itself(text: str) -> None:
     assert not contradicts(text, text)
