@@ -63,7 +63,12 @@ SHOWN: list[tuple[str, str, dict[str, object], str]] = [
     ("cursor", "sessionStart", {}, TITLE),
     ("cursor", "beforeSubmitPrompt", {"prompt": PROMPT, "attachments": []}, TITLE),
     ("copilot", "sessionStart", {"source": "startup", "initialPrompt": "x"}, TITLE),
-    ("copilot", "userPromptTransformed", {"prompt": "x", "transformedPrompt": PROMPT}, TITLE),
+    (
+        "copilot",
+        "userPromptTransformed",
+        {"prompt": PROMPT, "transformedPrompt": f"The time is 10:00.\n\n{PROMPT}"},
+        TITLE,
+    ),
     (
         "copilot",
         "postToolUse",

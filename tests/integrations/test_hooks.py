@@ -222,9 +222,13 @@ def test_codex_cursor_and_copilot_are_answered_in_their_own_json(home: Path, mon
     assert set(answer) == {"continue", "additional_context"}
     assert answer["continue"] is True
     assert titles(answer["additional_context"]) == ["Retry a network call"]
-    answer = ask("userPromptTransformed", copilot("copilot-1", transformedPrompt=PROMPT))
+    whole = f"<current_datetime>2026-11-26T17:48:31.974+00:00</current_datetime>\n\n{PROMPT}"
+    answer = ask("userPromptTransformed", copilot("copilot-1", prompt=PROMPT, transformedPrompt=whole))
     assert set(answer) == {"modifiedTransformedPrompt"}
-    assert answer["modifiedTransformedPrompt"].startswith(f"{PROMPT}\n\n{BLOCK_START}")
+    assert answer["modifiedTransformedPrompt"].startswith(f"{whole}\n\n{BLOCK_START}")
+    noise = f"{whole}\n<reminder>{'Mind the weather of the coast. ' * 40}</reminder>"
+    answer = ask("userPromptTransformed", copilot("copilot-3", prompt=PROMPT, transformedPrompt=noise))
+    assert titles(answer["modifiedTransformedPrompt"]) == ["Retry a network call"], "only the person's words are asked"
     assert ask("sessionStart", copilot("copilot-2"))["additionalContext"].startswith(BLOCK_START)
     assert said(hook(home, "stop", cursor("stop", "cursor-1", status="completed"))) == {"continue": True}
     started = said(hook(home, "sessionStart", cursor("sessionStart", "cursor-2")))

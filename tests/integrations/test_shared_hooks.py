@@ -23,9 +23,11 @@ from mcp.client.stdio import StdioServerParameters
 from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.integrations import shared_server
-from reasoningbank.integrations.hook_actions import ANSWER_SECONDS
+from reasoningbank.integrations.hook_actions import ANSWER_SECONDS, context_for
+from reasoningbank.integrations.hook_payload import HookPlace, Payload
 from reasoningbank.integrations.shared_server import Greeting, Unanswered, ask, greeting_of, place_of, question
 from reasoningbank.safety.quotation import memories_in
+from reasoningbank.settings import load_settings
 from reasoningbank.testing import HashingEmbedder
 from reasoningbank.types.scope import Membership, Scope
 from sessions.learned_sessions import RBANK, environment, eventually
@@ -260,6 +262,43 @@ def test_whatever_a_server_answers_the_hook_goes_on(
     done.set()
     thread.join()
     listener.close()
+
+
+@promise("hook:desk-fallback")
+def test_what_a_late_server_has_noted_as_shown_is_shown_by_the_hook_itself(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt = "A network call times out sometimes"
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "late"))
+    monkeypatch.setenv("REASONINGBANK_RUN_DIRECTORY", str(folder))
+    monkeypatch.setenv("REASONINGBANK_SHARED", "true")
+    monkeypatch.setattr("reasoningbank.integrations.hook_actions.ANSWER_SECONDS", 0.4)
+    settings = load_settings()
+    with Bank.open(tenant="acme", project="shop", settings=settings) as bank:
+        bank.record(title="Retry a network call that times out", content="Back off.", outcome="success")
+        place = place_of(settings)
+        assert place is not None
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        place.folder.mkdir(mode=0o700, exist_ok=True)
+        listener.bind(os.fspath(place.socket))
+        listener.listen(1)
+        listener.settimeout(20)
+        done = threading.Event()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                assert "Back off." in bank.briefing(prompt, 600, "s-1", repeat=False).text
+                done.wait(20)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        payload = Payload(session="s-1", prompt=prompt, named="UserPromptSubmit")
+        told = context_for("UserPromptSubmit", payload, HookPlace(tenant="acme", project="shop"))
+        done.set()
+        thread.join()
+        listener.close()
+    assert "Back off." in told
 
 
 @promise("hook:desk-fallback")

@@ -294,15 +294,22 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
             and (recipe := _recipe(bank, task, session, repeat=late))
         ):
             return recipe  # at once: the rest would have to wait for the model
-        return shown(bank, event, task, session)
+        return shown(bank, event, task, session, repeat=late)
 
 
-def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
+def shown(bank: Bank, event: HookEvent, task: str | None, session: str, *, repeat: bool = False) -> str:
     """Return the text for the agent's context.
 
     With a prompt and after a failure only what the session has not seen yet. After a failure the recipe for the very
     error comes first; a recipe for another one is not shown, however alike their words are. Of what a tool printed
     nobody has said that it is a failure: only a recipe is shown.
+
+    Args:
+        bank: The bank.
+        event: What happened.
+        task: What is asked or what failed; None at the start of a session.
+        session: The client's name for the session.
+        repeat: Whether those are shown, too, that a server may have kept as shown without answering in time.
 
     Raises:
         BankError: When the bank cannot be used.
@@ -311,14 +318,14 @@ def shown(bank: Bank, event: HookEvent, task: str | None, session: str) -> str:
         text = bank.briefing(budget=START_BUDGET, session=session).text
         return "\n".join(filter(None, (text, reminder(bank))))
     if event in {"PostToolUse", "PostToolUseFailure"}:
-        recipe = _recipe(bank, task, session)
+        recipe = _recipe(bank, task, session, repeat=repeat)
         if event == "PostToolUse":
             return recipe
         warned = bank.briefing(
-            task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=False, claims=False, recipes=False
+            task, FAILURE_BUDGET, session, outcome="failure", limit=1, repeat=repeat, claims=False, recipes=False
         )
         return recipe + warned.text
-    return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=False).text
+    return bank.briefing(task, PROMPT_BUDGET, session, limit=5, repeat=repeat).text
 
 
 def _recipe(bank: Bank, task: str, session: str, *, repeat: bool = False) -> str:

@@ -56,6 +56,7 @@ class Payload(NamedTuple):
         transcript: Path of the session's transcript.
         directory: Where the agent works.
         prompt: What the user said.
+        transformed: The prompt with what Copilot CLI has put around it, which the answer to it replaces.
         source: Where the prompt came from, or why the session started.
         tool: The tool that failed.
         action: What it was to do.
@@ -75,6 +76,7 @@ class Payload(NamedTuple):
     transcript: str = ""
     directory: str = ""
     prompt: str = ""
+    transformed: str = ""
     source: str = ""
     tool: str = ""
     action: str = ""
@@ -124,6 +126,7 @@ def _payload(given: dict[str, object]) -> Payload:
         transcript=_text(given, "transcript_path", "transcriptPath") or _transcript(given),
         directory=_text(given, "cwd") or (first if isinstance(first, str) else ""),
         prompt=_prompt(given),
+        transformed=_text(given, "transformedPrompt"),
         source=_text(given, "source"),
         tool=_text(given, "tool_name", "toolName"),
         action=_action(tool_input) if isinstance(tool_input, dict) else "",
@@ -139,7 +142,7 @@ def _payload(given: dict[str, object]) -> Payload:
 
 
 def _prompt(given: dict[str, object]) -> str:
-    prompt = _text(given, "transformedPrompt", "prompt", "user_prompt")
+    prompt = _text(given, "prompt", "user_prompt", "transformedPrompt")
     return _INJECTED.sub("", prompt) if given.get("hook_event_name") == "BeforeAgent" else prompt
 
 

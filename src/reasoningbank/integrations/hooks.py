@@ -35,7 +35,7 @@ def reply(event: HookEvent | None, payload: Payload, context: str) -> str:
         return json.dumps({"continue": True, "additional_context": context})
     if payload.client == "copilot":
         if event == "UserPromptSubmit":
-            return json.dumps({"modifiedTransformedPrompt": f"{payload.prompt}\n\n{context}"})
+            return json.dumps({"modifiedTransformedPrompt": f"{payload.transformed or payload.prompt}\n\n{context}"})
         return json.dumps({"additionalContext": context})
     name = payload.named if payload.named in {"BeforeAgent", "AfterTool"} else event
     return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}})
