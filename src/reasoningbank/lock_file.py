@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -61,6 +62,36 @@ def open_lock(path: Path) -> LockFile:
         return _ByteLock(path)
     else:  # noqa: RET505 - the type checker reads one branch a system
         return _QueuedLock(path) if _FLOCK else _MarkedLock(path)
+
+
+def passing_lock(path: Path) -> LockFile | None:
+    """Return the lock of a file that goes with its holder, held; None when another has it.
+
+    Raises:
+        OSError: When it cannot be opened.
+    """
+    while True:
+        lock = open_lock(path)
+        if not lock.try_lock():
+            lock.close()
+            return None
+        # Whoever waited for a holder that has removed the file has locked a file that nobody else sees.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock.descriptor), path.stat()):
+                return lock
+        lock.close()
+
+
+def remove_lock(path: Path, lock: LockFile) -> None:
+    """Remove the file of a lock that is held, and let go of it."""
+    if sys.platform == "win32":  # where an open file cannot be removed
+        lock.close()
+        with suppress(OSError):
+            path.unlink()
+    else:
+        with suppress(OSError):
+            path.unlink()
+        lock.close()
 
 
 def is_handed_on() -> bool:

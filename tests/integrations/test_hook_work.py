@@ -78,6 +78,7 @@ def test_a_session_of_a_client_that_fires_only_stop_is_captured_when_the_client_
     client.communicate("", timeout=10)
     eventually(lambda: captured(home) == ["success"], seconds=60)
     eventually(lambda: processes_of(home) == [], seconds=20)
+    assert [*home.glob("run/*.lock")] == [], "the lock goes with its holder"
     assert not (home / "hooks.log").exists()
 
 

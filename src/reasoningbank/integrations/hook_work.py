@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.integrations.processes import Process, lives, private_folder
-from reasoningbank.integrations.shared_server import join, place_of
-from reasoningbank.lock_file import LockFile, open_lock
+from reasoningbank.integrations.shared_server import listens, place_of
+from reasoningbank.lock_file import passing_lock, remove_lock
 from reasoningbank.settings import Settings
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import QUIET
@@ -58,7 +58,8 @@ def do_due_work(
         patient: Whether what becomes due when a session was quiet is waited for, unless a server would do it.
         watched: A session that has ended when its client has.
     """
-    lock = _lock(settings.home, bank.scope)
+    path = _lock_place(settings.home, bank.scope)
+    lock = passing_lock(path)
     if lock is None:
         return
     try:
@@ -81,7 +82,8 @@ def do_due_work(
                         continue
             time.sleep(_LOOK_SECONDS)
     finally:
-        lock.close()
+        remove_lock(path, lock)
+        _sweep(path.parent)
 
 
 def _waits_for_quiet(bank: Bank) -> bool:
@@ -90,27 +92,22 @@ def _waits_for_quiet(bank: Bank) -> bool:
     return due is not None and due <= datetime.now(UTC) + QUIET + _SLACK
 
 
-def _lock(home: Path, scope: Scope) -> LockFile | None:
-    """Return the bank's lock, held until it is closed; None when another process has it."""
+def _lock_place(home: Path, scope: Scope) -> Path:
+    """Return the bank's lock file."""
     folder = home / FOLDER
     private_folder(folder)
     name = hashlib.sha256(f"{scope.tenant}\x00{scope.project}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    lock = open_lock(folder / f"hook-{name}.lock")
-    if lock.try_lock():
-        return lock
-    lock.close()
-    return None
+    return folder / f"hook-{name}.lock"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the locks that processes have left which were killed."""
+    for path in folder.glob("hook-*.lock"):
+        lock = passing_lock(path)
+        if lock is not None:
+            remove_lock(path, lock)
 
 
 def _server_listens(settings: Settings, url: str | None) -> bool:
     place = place_of(settings, url)
-    if place is None:
-        return False
-    try:
-        connection = join(place, start=False)
-    except OSError:
-        return False
-    if connection is None:
-        return False
-    connection.close()
-    return True
+    return place is not None and listens(place)

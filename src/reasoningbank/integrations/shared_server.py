@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError, StoreError
 from reasoningbank.integrations.processes import Process, is_private, process_of
-from reasoningbank.lock_file import is_handed_on, open_lock
+from reasoningbank.lock_file import is_handed_on, passing_lock
 from reasoningbank.settings import Settings, absolute_url, child_environment, matching_environment, own_run
 from reasoningbank.system import user_id
 from reasoningbank.types.scope import Membership, Scope
@@ -169,17 +169,22 @@ def join(place: Place, *, start: bool) -> socket.socket | None:
             time.sleep(_RETRY_SECONDS)
 
 
+def listens(place: Place) -> bool:
+    """Return whether the server runs and takes connections; nothing is started."""
+    try:
+        connection = join(place, start=False)
+    except OSError:
+        return False
+    if connection is None:
+        return False
+    connection.close()
+    return True
+
+
 def locked(path: Path) -> int | None:
     """Return a descriptor that holds the lock until it is closed in any way; None when another process has it."""
-    while True:
-        lock = open_lock(path)
-        if not lock.try_lock():
-            lock.close()
-            return None
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock.descriptor), path.stat()):
-                return lock.descriptor
-        lock.close()
+    lock = passing_lock(path)
+    return None if lock is None else lock.descriptor
 
 
 def sweep(folder: Path) -> None:
