@@ -110,6 +110,12 @@ def test_a_persons_verdict_replaces_what_the_evidence_said(
     assert local_bank.get(memory).confidence == said
     local_bank.sessions.verdict(captured.id, "partial")
     assert [one.type for one in signals(local_bank, memory)] == ["usage"]
+    unknown = local_bank.sessions.verdict(captured.id, "unknown")
+    assert (unknown.judge, unknown.probability) == ("user", 0.5)
+    assert signals(local_bank, memory) == []
+    assert local_bank.get(memory).confidence == start
+    local_bank.sessions.keep(ended("s", "failure", steps=4))
+    assert local_bank.get(memory).confidence == start, "the evidence does not speak where a person knows better"
 
 
 @settings(max_examples=12)

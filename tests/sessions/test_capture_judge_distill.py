@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -26,7 +27,7 @@ from reasoningbank.errors import (
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.memory import Memory
-from reasoningbank.types.session import SessionSummary, Step, Trajectory
+from reasoningbank.types.session import SessionSummary, Step, Trajectory, Verdict
 from sessions.made_lessons import DELETED, FROZEN, TASK, broken, lessons, opinion, ran, solved, strategies, undecided
 from sessions.recorded_sessions import Turn, claude_code
 from sessions.test_capture_safety import SECRETS
@@ -150,7 +151,7 @@ def test_a_persons_verdict_stands_above_evidence_and_model(open_learning_bank: O
     assert "Do instead" in memory.content
     assert "The service did not start." in model.prompts[-1].material, "the rationale reaches the extractor"
     with pytest.raises(InvalidInput):
-        bank.sessions.verdict(kept.id, "unknown")
+        bank.sessions.verdict(kept.id, cast("Verdict", "fine"))
     with pytest.raises(TrajectoryNotFound):
         bank.sessions.verdict("no such", "success")
 
@@ -168,6 +169,10 @@ def test_a_verdict_makes_a_session_wait_again_also_without_a_model(
     poor.sessions.verdict(kept.id, "partial")
     assert [entry.id for entry in poor.sessions.list(pending=True)] == [kept.id]
     assert poor.distillation.assignment(kept.id).trajectory == kept.id
+    clock.advance(timedelta(minutes=1))
+    poor.sessions.verdict(kept.id, "unknown")
+    assert poor.sessions.list(pending=True) == (), "what nobody can tell teaches nothing, and no model is asked instead"
+    assert [(entry.verdict, entry.said_by) for entry in poor.sessions.list()] == [("unknown", "person")]
 
 
 @promise(

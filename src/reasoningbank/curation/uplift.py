@@ -67,11 +67,13 @@ def ended(reader: StoreReader) -> Sequence[Ended]:
 
 
 def _judged(reader: StoreReader) -> Mapping[str, Mapping[str, Judgement]]:
-    """Return by session and judge the latest judgement that decides."""
+    """Return by session and judge the latest judgement that decides; a person's word decides also that nobody knows."""
     found: dict[str, dict[str, Judgement]] = {}
     for entry in reader.sessions.trajectories(limit=0):
         known = entry.judgement
-        if entry.session and known is not None and known.judge in {USER, EVIDENCE} and known.verdict != "unknown":
+        if known is None or not entry.session:
+            continue
+        if known.judge == USER or (known.judge == EVIDENCE and known.verdict != "unknown"):
             before = found.setdefault(entry.session, {}).get(known.judge)
             if before is None or before.at <= known.at:
                 found[entry.session][known.judge] = known
@@ -81,6 +83,8 @@ def _judged(reader: StoreReader) -> Mapping[str, Mapping[str, Judgement]]:
 def _ended(exposure: Exposure, judged: Mapping[str, Judgement]) -> Ended:
     if exposure.said_by == "human":
         return Ended(exposure=exposure, succeeded=exposure.succeeded, source="session")
+    if USER in judged and judged[USER].verdict == "unknown":
+        return Ended(exposure=exposure)
     if USER in judged:
         return Ended(exposure=exposure, succeeded=judged[USER].verdict == "success", source="verdict")
     if exposure.succeeded is not None:

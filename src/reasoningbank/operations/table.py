@@ -422,7 +422,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="sessions.verdict",
         summary="Say how a captured session ended.",
         command=Command(name="verdict", section="Sessions", arguments=("trajectory_id", "verdict")),
-        choices={"verdict": ("success", "failure", "partial")},
+        choices={"verdict": ("success", "failure", "partial", "unknown")},
     ),
     Operation(
         method="sessions.judge",

@@ -24,6 +24,7 @@ from reasoningbank.types.session import (
     MAX_ITEMS,
     RECIPES,
     TEMPLATE,
+    USER,
     DistilReport,
     Item,
     Judgement,
@@ -241,6 +242,8 @@ class Distiller:
             raise ModelUnavailable(_NO_MODEL)
         with counted_as(trajectory_id):
             judgement = self._settlement.latest(trajectory)
+            if judgement.verdict == "unknown" and judgement.judge == USER:
+                return self.learned(trajectory_id, judgement, (), model=AGENT, again=again)
             if judgement.verdict == "unknown":
                 judgement = self._settlement.judged(trajectory, begun or self._context.clock.now(), patient=True)
             if judgement.verdict == "unknown":

@@ -32,10 +32,16 @@ _SAYS: dict[str, SaidBy] = {USER: "person", EVIDENCE: "evidence", AGENT: "sessio
 
 
 def personal(verdict: Verdict, words: str, at: datetime) -> Judgement:
-    """Return the judgement that a person's word is."""
-    said = Evidence(kind="user_verdict", positive=verdict == "success", detail=words)
-    probability = _PROBABILITY.get(verdict, 0.5)
-    return Judgement(verdict=verdict, probability=probability, rationale=words, judge=USER, evidence=(said,), at=at)
+    """Return the judgement that a person's word is; one who does not know it speaks neither for nor against."""
+    said = (Evidence(kind="user_verdict", positive=verdict == "success", detail=words),)
+    return Judgement(
+        verdict=verdict,
+        probability=_PROBABILITY.get(verdict, 0.5),
+        rationale=words,
+        judge=USER,
+        evidence=() if verdict == "unknown" else said,
+        at=at,
+    )
 
 
 def end_of(entry: TrajectoryEntry, exposure: Exposure | None) -> tuple[Verdict, SaidBy]:

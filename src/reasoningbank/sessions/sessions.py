@@ -186,6 +186,8 @@ class Sessions:
     def verdict(self, trajectory_id: str, verdict: Verdict, *, note: str = "") -> Judgement:
         """Say how a session ended; a person's word stands above all evidence. It waits to be distilled again.
 
+        With unknown it credits nothing, and takes back what an earlier verdict has credited; then nothing waits.
+
         Args:
             trajectory_id: The session.
             verdict: How it ended.
@@ -193,11 +195,10 @@ class Sessions:
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
-            InvalidInput: When the verdict is not success, failure or partial, or the note looks like a prompt
-                injection.
+            InvalidInput: When there is no such verdict, or the note looks like a prompt injection.
         """
-        if verdict not in {"success", "failure", "partial"}:
-            raise InvalidInput(f"a verdict is success, failure or partial, not {str(verdict)[:80]!r}")
+        if verdict not in VERDICTS:
+            raise InvalidInput(f"a verdict is {', '.join(VERDICTS)}, not {str(verdict)[:80]!r}")
         now = self._context.clock.now()
         words = given_reason(note[:500], "a note", 500) or f"The user says: {verdict}."
         judgement = personal(verdict, words, now)

@@ -124,11 +124,17 @@ def requeue(transaction: Transaction, kind: str, key: str, due: datetime) -> Non
 
 
 def say(transaction: Transaction, trajectory_id: str, judgement: Judgement, now: datetime) -> None:
-    """Store what a person says of how a session ended; it waits to be credited, and to be distilled again."""
+    """Store what a person says of how a session ended; it waits to be credited, and to be distilled again.
+
+    Where the person does not know it, there is nothing to distil: no model is asked instead.
+    """
     transaction.sessions.judge(trajectory_id, judgement)
+    requeue(transaction, CREDIT, trajectory_id, now)
+    if judgement.verdict == "unknown":
+        transaction.sessions.mark_distilled(trajectory_id, now)
+        return
     transaction.sessions.mark_distilled(trajectory_id, None)
-    for kind in (DISTILL, CREDIT):
-        requeue(transaction, kind, trajectory_id, now)
+    requeue(transaction, DISTILL, trajectory_id, now)
 
 
 def report_of(succeeded: bool, now: datetime) -> Judgement:

@@ -19,7 +19,6 @@ PAGE = 50
 _MOST_STEPS = 200
 """Steps of a session on one page."""
 _REFUSALS = 100
-_VERDICTS = frozenset(VERDICTS) - {"unknown"}
 
 
 def listed(bank: Bank, asked: PageRequest) -> PageValues:
@@ -56,7 +55,7 @@ def one(bank: Bank, asked: PageRequest) -> PageValues:
         "taught": _existing(bank, [origin.memory_id for origin in bank.sessions.taught(found.trajectory.id)]),
         "shown": _existing(bank, found.trajectory.memories),
         "refusals": bank.distillation.refusals(trajectory=found.trajectory.id),
-        "verdicts": sorted(_VERDICTS),
+        "verdicts": list(VERDICTS),
         "number": number,
         "pages": pages,
     }
@@ -69,9 +68,9 @@ def refusals(bank: Bank, _: PageRequest) -> PageValues:
 
 def verdict(bank: Bank, asked: PageRequest) -> Done:
     """Say how a session ended; a person's word stands above all evidence."""
-    wanted = next((known for known in VERDICTS if known == asked.text("verdict") and known in _VERDICTS), None)
+    wanted = next((known for known in VERDICTS if known == asked.text("verdict")), None)
     if wanted is None:
-        raise InvalidInput("a session ended as success, failure or partial", hint="Choose one of the three.")
+        raise InvalidInput(f"a session ended as {', '.join(VERDICTS)}", hint="Choose one of them.")
     bank.sessions.verdict(asked.path["id"], wanted, note=asked.text("note"))
     return Done(to=f"sessions/{asked.path['id']}", said=f"Your verdict counts: {wanted}.")
 
