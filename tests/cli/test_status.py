@@ -245,6 +245,7 @@ def test_doctor_makes_no_bank_of_a_mistyped_project(tmp_path: Path) -> None:
 def test_every_error_that_is_shown_has_a_next_step(line: str, tmp_path: Path) -> None:
     said(tmp_path, "install", "claude-code")
     said(tmp_path, "hook", "session-start", given='{"session_id": "s", "hook_event_name": "SessionStart"}')
+    said(tmp_path, "record", "--title", "A lesson", "--content", "Do it.", "--outcome", "success")
     assert said(tmp_path, "status", "--json", "--quick")["next"] == ["Nothing."]
     with (tmp_path / "data" / "hooks.log").open("a") as log:
         log.write(f"{line}\n{line}\n")
@@ -254,6 +255,29 @@ def test_every_error_that_is_shown_has_a_next_step(line: str, tmp_path: Path) ->
     assert step.endswith("rbank doctor.")
     words = line.split(": ", 1)[-1].strip("'\"") if "_error" in line or "configuration" in line else line.split()[-1]
     assert words.strip("'\"") in step
+
+
+@promise(
+    "status:elsewhere",
+    "rbank status in a directory whose project has learned nothing yet says which projects of the user have sessions, "
+    "how many, and what to do next; it makes no bank.",
+    source="issue 11 Installer and status",
+)
+def test_status_outside_of_a_project_says_what_is_known_elsewhere(tmp_path: Path) -> None:
+    said(tmp_path, "install", "claude-code")
+    said(tmp_path, "hook", "session-start", given='{"session_id": "s", "hook_event_name": "SessionStart"}')
+    said(tmp_path, "capture", *map(str, written(tmp_path, {"one": REPAIRED, "two": UNDECIDED})))
+    there = said(tmp_path, "status", "--json", "--quick")
+    assert (there["project"], there["other_projects"], there["server_runs"]) == ("shop", [], False)
+    found = said(tmp_path, "--project", "attic", "status", "--json", "--quick")
+    (other,) = found["other_projects"]
+    assert (other["project"], sum(other["sessions"].values())) == ("shop", 2)
+    (step,) = found["next"]
+    assert "Nothing was learned in attic yet" in step
+    text = said(tmp_path, "--project", "attic", "status", "--quick")
+    assert "elsewhere: 2 sessions in 1 project" in text
+    assert "server: none runs" in text
+    assert len([*(tmp_path / "data" / "banks").rglob("*.db")]) == 1
 
 
 @promise(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -22,10 +23,13 @@ from reasoningbank.types.session import DISTILL, PROGRESS
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.settings import Settings
+    from reasoningbank.types.scope import Scope
     from reasoningbank.types.session import SessionState
 
 WEEK = timedelta(days=7)
 _LINES = 3
+_MOST = 10
+"""Most other projects that are named."""
 _VERDICTS = {
     "person": "from a person",
     "evidence": "from evidence",
@@ -54,9 +58,19 @@ class ModelStatus(TypedDict):
     most: dict[str, int]
 
 
-class Status(TypedDict):
-    """Everything that ``rbank status`` says."""
+class OtherProject(TypedDict):
+    """A project of this user with a bank, where this directory has none: its sessions by state."""
 
+    project: str
+    sessions: dict[str, int]
+
+
+class Status(TypedDict):
+    """Everything that ``rbank status`` says; other projects only where this one has learned nothing yet."""
+
+    project: str
+    server_runs: bool
+    other_projects: list[OtherProject]
     clients: list[ClientStatus]
     tools: list[str]
     hooks_last_ran: str
@@ -93,7 +107,7 @@ def examined(call: Call, *, ask: bool) -> Status:
     """Return the state of everything; a bank that is not there yet has no sessions and no memories."""
     from reasoningbank.integrations.client_health import last_errors
     from reasoningbank.integrations.hook_actions import last_runs
-    from reasoningbank.integrations.shared_server import place_of, sweep
+    from reasoningbank.integrations.shared_server import listens, place_of, sweep
     from reasoningbank.mcp.schemas import tools_of
     from reasoningbank.settings import load_settings
 
@@ -102,12 +116,17 @@ def examined(call: Call, *, ask: bool) -> Status:
     if shared is not None:
         sweep(shared.folder)
     clients = _clients(call, settings, ask=ask)
-    sessions, failed, learned, credited, last_error = _learned(call, settings)
+    scope = _scope(call, settings)
+    known, others = _banks(call, settings, scope)
+    sessions, failed, learned, credited, last_error = _learned(call) if known else ((), 0, [], [], "")
     model = _model(settings, last_error)
     said = [str(one.said_by or "unknown") for one in sessions if one.id]
     errors = last_errors(settings.home)
     ran = last_runs(settings.home)
     return Status(
+        project=scope.project,
+        server_runs=shared is not None and listens(shared),
+        other_projects=others,
         clients=clients,
         tools=list(tools_of(settings.profile)),
         hooks_last_ran=max(ran.values(), default=""),
@@ -119,7 +138,9 @@ def examined(call: Call, *, ask: bool) -> Status:
         learned_this_week=learned,
         credited_this_week=credited,
         errors=errors,
-        next=_next(clients, sessions, model, errors, ran=bool(ran), failed=failed),
+        next=_next(
+            clients, sessions, model, errors, ran=bool(ran), failed=failed, project="" if known else scope.project
+        ),
     )
 
 
@@ -145,18 +166,37 @@ def last_model_error(bank: Bank) -> str:
     return max(failed, key=lambda job: job.due).error if failed else ""
 
 
-def _learned(call: Call, settings: Settings) -> tuple[tuple[SessionState, ...], int, list[str], list[str], str]:
+def _scope(call: Call, settings: Settings) -> Scope:
+    from reasoningbank.settings import project_of
+    from reasoningbank.types.scope import Scope
+
+    return Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
+
+
+def _banks(call: Call, settings: Settings, scope: Scope) -> tuple[bool, list[OtherProject]]:
+    """Return whether the project, its team or its org has a bank, and else the user's projects that have one."""
+    from reasoningbank.integrations.hook_actions import has_any
+    from reasoningbank.storage import open_storage
+
+    url = call.url or settings.url or None
+    if has_any(scope, call.membership(settings), url=url, home=settings.home):
+        return True, []
+    found = []
+    for other in open_storage(url, home=settings.home).scopes(scope.tenant):
+        if other.level == "project":
+            with replace(call, project=other.project).open_bank(reads=True, makes=False) as bank:
+                states = [one.state for one in bank.sessions.states(limit=0)]
+            found.append(
+                OtherProject(project=other.project, sessions={state: states.count(state) for state in PROGRESS})
+            )
+    return False, found
+
+
+def _learned(call: Call) -> tuple[tuple[SessionState, ...], int, list[str], list[str], str]:
     """Return where each session stands, how many jobs failed for good, this week's news, and the model's last error.
 
     The news are the titles of new memories, and the memories whose confidence evidence moved, with what it was and is.
     """
-    from reasoningbank.integrations.hook_actions import has_any
-    from reasoningbank.settings import project_of
-    from reasoningbank.types.scope import Scope
-
-    scope = Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
-    if not has_any(scope, call.membership(settings), url=call.url or settings.url or None, home=settings.home):
-        return (), 0, [], [], ""
     since = datetime.now(UTC) - WEEK
     with call.open_bank(reads=True, makes=False) as bank:
         news = bank.memories.news(since)
@@ -219,6 +259,7 @@ def _next(
     *,
     ran: bool,
     failed: int,
+    project: str,
 ) -> list[str]:
     said: list[str] = []
     if not clients:
@@ -244,6 +285,8 @@ def _next(
     if unknown:
         ended = "it ended" if unknown == 1 else "they ended"
         said.append(f"Of {counted(unknown, 'waiting session')} it is not known how {ended}: rbank verdict says it.")
+    if project and clients and ran:
+        said.append(f"Nothing was learned in {project} yet: start a session there, or name a project with --project.")
     return said or ["Nothing."]
 
 
@@ -279,7 +322,16 @@ def status_text(found: Status) -> str:
     sessions = ", ".join(f"{count} {state}" for state, count in found["sessions"].items())
     failed = f"; {counted(found['failed_jobs'], 'job')} failed for good (rbank jobs)" if found["failed_jobs"] else ""
     verdicts = ", ".join(f"{count} {_VERDICTS[who]}" for who, count in found["verdicts"].items())
+    lines.append(f"server: {'runs' if found['server_runs'] else 'none runs; it is started when it is needed'}")
+    lines.append(f"project: {found['project']}")
     lines.append(f"sessions: {sessions}{failed}")
+    others = found["other_projects"]
+    if others:
+        count = sum(sum(each["sessions"].values()) for each in others)
+        lines.append(f"elsewhere: {counted(count, 'session')} in {counted(len(others), 'project')}")
+        lines += [
+            f"  {each['project']}: {counted(sum(each['sessions'].values()), 'session')}" for each in others[:_MOST]
+        ]
     if verdicts:
         lines.append(f"verdicts: {verdicts}")
     model = found["model"]
