@@ -63,6 +63,7 @@ _PIPED = re.compile(r"[^;&|\s][^;&|\n]{0,200}(?:\|[^;&|\n]{1,200}){0,4}\|\s*xarg
 _SUBSTITUTION = re.compile(
     r"(?:^|[\s;{/,\d$])s(?P<mark>[/|#,@!:])(?P<old>(?:\\.|(?!(?P=mark)).){1,400})(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).){0,400})(?P=mark)"
 )
+_IN_PLACE = re.compile(r"-i|--in-place|-pi|-p?[ln]?i$")
 _REWRITING = vocabulary("--fix --write -w --in-place -i --unsafe-fixes -a -A -F --autocorrect --autocorrect-all fix")
 """Options that make a linter change the files that it checks."""
 LINTERS = vocabulary(
@@ -71,7 +72,9 @@ LINTERS = vocabulary(
 )
 """Programs that check or format source code."""
 _FORMATTERS = vocabulary("black isort autopep8 php-cs-fixer phpcbf pint")
-_CHANGERS = _INSTALLERS | _VERSIONERS | _MOVERS | LINTERS | _FORMATTERS | _SERVICES | vocabulary("cpanm sed perl git")
+_EDITING = vocabulary("sed perl ruby gawk awk")
+"""Programs that replace lines of a file in its place when they are told to."""
+_CHANGERS = _INSTALLERS | _VERSIONERS | _MOVERS | LINTERS | _FORMATTERS | _SERVICES | _EDITING | vocabulary("cpanm git")
 """Programs that may change something in a known way, beside those whose name begins with python."""
 _WRITERS = vocabulary("Write create create_file write_file write new_file")
 _EDIT_WORDS = ("edit", "replace", "patch", "insert", "append")
@@ -89,8 +92,16 @@ _PRINTED = re.compile(
 )
 _WRITES = re.compile(
     r"open\([^)\n]{0,200},\s*(?:mode=)?['\"][wa]|\.write_text\(|writelines\(|\.write\(|shutil\.|os\.(?:rename|remove)|fileinput"
+    r"|\b(?:writeFile|outputFile)(?:Sync)?\(|\bfile_put_contents\(|\bFile\.write\b|\bwriteTextFile(?:Sync)?\("
 )
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (?P<file>[^\n]+)$", re.MULTILINE)
+_DIFFED = re.compile(r"^\+\+\+ (?:b/)?(?P<file>[^\s]+)[^\n]*$", re.MULTILINE)
+_APPLIES = re.compile(r"^\s*(?:git apply|patch)\b[^\n]*<<", re.MULTILINE)
+SOURCE_FILE = re.compile(
+    r"(?<![\w/.:-])(?:[\w.-]{1,80}/){0,20}(?P<base>[\w-][\w.-]{0,80}?\.(?:py|js|jsx|ts|tsx|mjs|vue|rs|go|java|kt|c|h|cc|cpp|rb"
+    r"|php|cs|swift|exs?|dart|scala|sh|md|rst|toml|ya?ml|json|html|css|scss|sql|ini|cfg))(?![\w/-]|\.\w)"
+)
+"""The name of a file of source code, of a text or of settings, with its folders as they are written."""
 _COPY = re.compile(r"\.(?:bak|backup|orig|original|old|save|final|tmp)\d*$")
 _MAX_WHOLE = 2 * _MAX_SIDE
 """A file that was written anew with more characters than this is not said in a line or two."""
@@ -203,9 +214,10 @@ def doing_of(step: Step) -> Doing:
     programs = parts(line)
     if programs and _is_editor(programs[0]):
         return Doing(changes=_typed_edit(line))
-    changes = [*_written(line)]
+    changes = [*_written(line), *_applied(line)]
     runs: list[Program] = []
-    changed = [_changed(part) or _of_each(part, line) for part in programs]
+    applies = bool(changes) and _APPLIES.search(line) is not None
+    changed = [None if applies and _applies(part) else _changed(part) or _of_each(part, line) for part in programs]
     quotes = _quotes(programs, changed, line)
     for change, quote, part in zip(changed, quotes, programs, strict=True):
         if change is not None:
@@ -214,6 +226,7 @@ def doing_of(step: Step) -> Doing:
             (not part.reads or part.program in FILTERS)
             and not part.silent
             and part.program not in {"echo", "printf", "tee", "cp"}
+            and not (applies and _applies(part))
         ):
             runs.append(part)
     working = [part for part in programs if not part.silent]
@@ -278,6 +291,10 @@ def _quotes(programs: Sequence[Program], changed: Sequence[Change | None], line:
             quotes[group[0]] = f"ran: {cut_command(_as_written(programs[group[0]]))}"
         group = []
     return quotes
+
+
+def _applies(part: Program) -> bool:
+    return part.program == "patch" or [*part.words[:2]] == ["git", "apply"]
 
 
 def _does(part: Program) -> bool:
@@ -368,9 +385,10 @@ def _changed(part: Program) -> Change | None:
         return Change(text=f"ran: {shown}")
     if part.program.startswith("python") and part.word(1) == "-m" and part.word(2) in {"pip", "venv", "ensurepip"}:
         return Change(text=f"ran: {shown}")
-    if part.program in {"sed", "perl"} and any(word.startswith(("-i", "--in-place", "-pi")) for word in words[1:3]):
+    if part.program in _EDITING and any(_IN_PLACE.match(word) for word in words[1:3]):
         old, new = _substituted(words)
         said = not any(word in {"-f", "--file"} or word.startswith("--file=") for word in words)
+        said = said and (part.program in {"sed", "perl"} or bool(old))
         return Change(text=f"ran: {shown}", file=words[-1], clear=said, old=old, new=new)
     if part.program == "git" and part.word(1) in _GIT_CHANGES:
         return Change(text=f"ran: {shown}", clear=part.word(1) not in {"stash", "reset", "checkout", "restore"})
@@ -492,6 +510,21 @@ def _written(line: str) -> list[Change]:
         Change(text=f"ran: {cut_command(match[0])}", file=match["file"], whole=">>" not in match[0])
         for match in (_PRINTED.finditer(line) if ">" in line else ())
     ]
+    return found
+
+
+def _applied(line: str) -> list[Change]:
+    """Return what a difference that was typed in changes in each file."""
+    if _APPLIES.search(line) is None:
+        return []
+    found = []
+    marks = list(_DIFFED.finditer(line))
+    for number, mark in enumerate(marks):
+        body = line[mark.end() : marks[number + 1].start() if number + 1 < len(marks) else len(line)]
+        lines = [each for each in body.splitlines() if not each.startswith("--- ")]
+        old, new = ("\n".join(each[1:] for each in lines if each.startswith(sign)) for sign in "-+")
+        name = mark["file"]
+        found.append(replace(_quoted(f"in {name}: {_became(old, new)}", name), old=old, new=new))
     return found
 
 

@@ -59,7 +59,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -74,6 +73,7 @@ from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.safety.stored_text import clean_line, safe_line
 from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
+from reasoningbank.sessions.changes import SOURCE_FILE
 from reasoningbank.sessions.commands import READING, command, only_reads, parts
 from reasoningbank.sessions.digest import MIN_TOKENS, digest
 from reasoningbank.sessions.facts import (
@@ -341,10 +341,6 @@ def _unaccepted(trajectory: Trajectory) -> str:
     return f'Nothing was done after the person said "{words[:_CLIP]}".' if words else ""
 
 
-_FILE = re.compile(
-    r"(?<![\w/.:-])(?:[\w.-]{1,80}/){0,20}(?P<base>[\w-]{1,80}\.(?:py|js|jsx|ts|tsx|mjs|vue|rs|go|java|kt|c|h|cc|cpp|rb|php|cs|swift|"
-    r"sh|md|rst|toml|ya?ml|json|html|css|scss|sql|ini|cfg))(?![\w/-]|\.\w)"
-)
 _BELOW_SUCCESS = 0.84
 _OPEN_END = 0.5
 """The highest probability where a person's last words, after which nothing was done, do not accept the work."""
@@ -355,7 +351,7 @@ def untouched(trajectory: Trajectory) -> str:
     """Return the files that the task names when the session acted and no action names one of them; empty otherwise."""
     if len(trajectory.task) > _SHORT_TASK:
         return ""
-    named = dict.fromkeys(match["base"] for match in _FILE.finditer(trajectory.task))
+    named = dict.fromkeys(match["base"] for match in SOURCE_FILE.finditer(trajectory.task))
     actions = [step.action for step in trajectory.steps if step.action]
     worked = any(step.action and not only_reads(step) for step in trajectory.steps)
     if not named or not worked or any(base in action for base in named for action in actions):
