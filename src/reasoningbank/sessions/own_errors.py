@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Sequence, Set
 
 from reasoningbank.sessions.changes import Change
-from reasoningbank.sessions.commands import Program, vocabulary
+from reasoningbank.sessions.commands import Program, command, vocabulary
+from reasoningbank.types.session import Step
 
 _LEAST_LETTERS = 4
 _LETTERS = re.compile(r"[^\W\d_]{4,}")
@@ -34,6 +35,14 @@ _SETS_UP = re.compile(
 )
 """Files that a service reads when it starts."""
 _VERSION = re.compile(r"(?<=\w)(?:\[[\w,]*\])?(?:[=<>~!]=?|@)[^/]*$|(?<=\w)[<>]\S*$")
+
+
+_IN_BACKGROUND = re.compile(
+    r"(?<![&>|\d])&(?!&|>)\s*(?:$|\n|echo\b|sleep\b|disown\b)|\bnohup\b|\bsetsid\b", re.MULTILINE
+)
+_LEFT_RUNNING = re.compile(r"\brunning in (?:the )?background\b", re.IGNORECASE)
+_NUMBER_OF_JOB = re.compile(r"^(?:\[\d+\] )?(\d+)$", re.MULTILINE)
+"""The number of a process, as a shell says it of a job or ``echo $!`` prints it."""
 
 
 def is_misspelt(failed: Program, passed: Program) -> bool:
@@ -62,6 +71,22 @@ def starts_what_it_set_up(change: Change, before: Iterable[Change]) -> bool:
     """Return whether a command only starts anew what the session had given other settings before the error."""
     words = _words(change)
     return bool(words) and _starts(words) and any(_SETS_UP.search(each.file) for each in before)
+
+
+def ends_its_own(change: Change, before: Iterable[Step]) -> bool:
+    """Return whether a command ends a process that the session itself had started in the background."""
+    words = _words(change)
+    if not words or _base(words[0]) not in _ENDING:
+        return False
+    told = [word for word in words[1:] if not word.startswith("-")]
+    for step in before:
+        line = command(step)
+        if not _IN_BACKGROUND.search(line) and not _LEFT_RUNNING.search(step.observation):
+            continue
+        numbers = _NUMBER_OF_JOB.findall(step.observation)
+        if any(word in numbers or word.startswith("%") or (not word.isdigit() and word in line) for word in told):
+            return True
+    return False
 
 
 def moves_a_service(change: Change) -> bool:

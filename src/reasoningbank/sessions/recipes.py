@@ -28,7 +28,7 @@ from reasoningbank.sessions.facts import REFUSED, commit_facts, failed, verdict_
 from reasoningbank.sessions.idle_edits import is_idle
 from reasoningbank.sessions.interventions import intervened
 from reasoningbank.sessions.loosened_checks import accepts_failures
-from reasoningbank.sessions.own_errors import moves_a_service, starts_what_it_set_up, takes_back
+from reasoningbank.sessions.own_errors import ends_its_own, moves_a_service, starts_what_it_set_up, takes_back
 from reasoningbank.sessions.relevance import (
     answers_alone,
     is_absent,
@@ -642,7 +642,10 @@ def _is_own_choice(
         for change in (*doing.changes, *_ran_as_changes(doing))
         if not (step.failed or failed(step)) or moves_a_service(change)
     ]
-    return any(takes_back(change, before) or starts_what_it_set_up(change, before) for change in changed)
+    return any(
+        takes_back(change, before) or starts_what_it_set_up(change, before) or ends_its_own(change, steps[:shown])
+        for change in changed
+    )
 
 
 def _ran_as_changes(doing: Doing) -> Iterator[Change]:

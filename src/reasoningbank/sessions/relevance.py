@@ -353,12 +353,15 @@ def is_beside(change: Change, said: str) -> bool:
     added = "\n".join(line for line in change.new.splitlines() if line not in change.old.splitlines())
     if _CONFIGURES.search(change.file) is not None and _METADATA.match(added.strip()):
         return True
-    return _documents(change, said) or is_comment(change) or _only_prints(change)
+    return _documents(change, said) or is_comment(change) or _only_prints(change, said)
 
 
-def _only_prints(change: Change) -> bool:
-    """Return whether only lines that print or log came or went."""
+def _only_prints(change: Change, said: str) -> bool:
+    """Return whether only lines that print or log came or went; a print that a compiler refused is no such line."""
     taken, put = lines_that_differ(change)
+    refused = rf"(?<![\w.-]){re.escape(_base(change.file))}:\d+(?::\d+)?:? (?:fatal )?(?:error|warning)\b"
+    if change.file and (re.search(refused, said) or any(line.strip() and line.strip() in said for line in taken)):
+        return False
     differing = [line for line in (*taken, *put) if line.strip()]
     return _UNPRINTS.search(change.text) is not None or (
         bool(differing) and not change.whole and all(_PRINTS.match(line) for line in differing)
@@ -402,7 +405,8 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
             )
             for change in changes:
                 created = change.whole and _stem(change.file) == name
-                if created or (defined.search(change.new) and not defined.search(change.old)):
+                renamed = _defines_the_same(defined, name, change)
+                if created or (defined.search(change.new) and not defined.search(change.old) and not renamed):
                     return True
     tests = {signature.test, *(name for match in FAILED_NAMES.findall(said) for name in match)} - {""}
     if any(
@@ -421,6 +425,12 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
         and len(TEST_DEFINED.findall(change.new)) > len(TEST_DEFINED.findall(change.old))
     ]
     return edits and any(name in said for name in written)
+
+
+def _defines_the_same(defined: re.Pattern[str], name: str, change: Change) -> bool:
+    """Return whether what is defined now was there before under another name."""
+    lines = [line.strip() for line in change.new.splitlines() if defined.search(line)]
+    return any(re.search(re.escape(line).replace(re.escape(name), r"\w+", 1), change.old) is not None for line in lines)
 
 
 def _is_own_work(signature: Signature, changes: Sequence[Change], before: Sequence[Change]) -> bool:
@@ -474,6 +484,8 @@ def _is_script_run(change: Change, doing: Doing) -> bool:
 def _is_same_place(one: str, other: str) -> bool:
     first, second = ([part for part in name.split("/") if part not in {"", ".", ".."}] for name in (one, other))
     common = min(len(first), len(second))
+    if one.startswith("/") and other.startswith("/"):  # a container or another machine has other folders above
+        common = min(common, 2)
     return bool(common) and first[-common:] == second[-common:]
 
 
