@@ -122,6 +122,7 @@ class AsyncSessions(Awaited[Sessions]):
     delete = awaited(Sessions.delete)
     judge = awaited(Sessions.judge)
     judgements = awaited(Sessions.judgements)
+    shown = awaited(Sessions.shown)
     taught = awaited(Sessions.taught)
     verdict = awaited(Sessions.verdict)
     capture_later = awaited(Sessions.capture_later)

@@ -274,6 +274,7 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
         "source": ("f",),
         "session-outcome": ("s", "failed"),
         "hook": ("stop",),
+        "completion": ("bash",),
         "install": ("gemini",),
         "uninstall": ("gemini",),
         "capture": ("f",),
@@ -661,8 +662,8 @@ def test_defaults_are_those_other_programs_rely_on() -> None:
     curation = ["consolidate", "undo", "contradictions", "decay", "prune", "stability"]
     curation += ["quarantine", "quarantines", "review", "release"]
     wider = ["candidates", "promotions", "demote", "share", "skills", "promote"]
-    agents = ["install", "uninstall", "agents-md", "hook", "serve", "dashboard", "worker", "token"]
-    whole = ["status", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore"]
+    agents = ["install", "uninstall", "agents-md", "hook", "statusline", "serve", "dashboard", "worker", "token"]
+    whole = ["status", "completion", "stats", "weights", "metrics", "report", "export", "import", "backup", "restore"]
     whole += ["vectors", "jobs", "database", "migrate", "reembed", "doctor", "demo"]
     graph = ["graph", "source"]
     assert list(COMMANDS) == [*daily, *memories, *sessions, *curation, *graph, *wider, *agents, *whole]

@@ -144,6 +144,8 @@ def test_what_is_added_is_exactly_our_entry(text: str, number: int) -> None:
                 place = place.setdefault(key, {})
             if entry.key is None:
                 place[entry.path[-1]] = [entry.value, *place.get(entry.path[-1], [])]
+            elif not entry.path:
+                expected.setdefault(entry.key, entry.value)
             else:
                 place.setdefault(entry.path[-1], {})[entry.key] = entry.value
         assert json.loads(target.path.read_bytes()) == expected

@@ -1,7 +1,7 @@
 """The command line: ``rbank``, also installed as ``reasoningbank``.
 
 A command's module is imported when the command runs and nothing heavy before that, so that ``rbank --help`` costs
-little more than Python and click; a hook and a server on stdio do without click too (DESIGN D12).
+little more than Python and click; a hook, a status line and a server on stdio do without click too (DESIGN D12).
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ def _status_of(error: Exception, words: Sequence[str]) -> int:
 
 def _run(words: Sequence[str]) -> NoReturn:
     _fill_standard_descriptors()
+    if words[:1] == ["statusline"] and not {"-h", "--help"} & {*words}:
+        from reasoningbank.integrations.status_line import main as print_status
+
+        sys.exit(print_status(words[1:]))
     if words[:1] == ["hook"] and not {"-h", "--help"} & {*words}:
         from reasoningbank.integrations.hooks import main as answer_hook
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,6 +15,9 @@ from reasoningbank.cli.output import discard, output_failed, print_error
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.operations.operation import SECTIONS, Operation, Section
 from reasoningbank.operations.table import OPERATIONS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "scale": ("Sessions", "Let a program try a task several times and learn from all attempts.", "people:scale"),
@@ -29,6 +32,11 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
         "clients:agents_md",
     ),
     "hook": ("Agents and servers", "Answer the hook of an agent's client.", "servers:hook"),
+    "statusline": (
+        "Agents and servers",
+        "Print one line about memory for Claude Code's status line.",
+        "servers:statusline",
+    ),
     "serve": ("Agents and servers", "Run the MCP server on stdio or HTTP.", "servers:serve"),
     "dashboard": ("Agents and servers", "Open the dashboard in your browser.", "servers:dashboard"),
     "worker": ("Agents and servers", "Do the background work until it is stopped.", "servers:worker"),
@@ -43,6 +51,7 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "database init": ("The bank", "Make the schema and the role for banks in PostgreSQL.", "databases:init"),
     "migrate": ("The bank", "Carry banks to another place or engine, and compare every row.", "moves:migrate"),
     "reembed": ("The bank", "Make all vectors anew for another embedder, while others search.", "moves:reembed"),
+    "completion": ("Agents and servers", "Print what completes rbank's words in your shell.", "completion:completion"),
     "doctor": ("The bank", "Check everything and list every defect.", "doctor:doctor"),
     "demo": ("The bank", "Show the loop: two sessions, the second does better.", "doctor:demo"),
 }
@@ -130,6 +139,15 @@ class Helpful(click.Group):
                 said = " or ".join(repr(name) for name in close)
                 raise click.UsageError(f"{error.message} Did you mean {said}?", ctx) from error
             raise
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that a word may become; no command is made for that."""
+        from click.shell_completion import CompletionItem
+
+        before = f"{self.name} " if isinstance(self, SubGroup) else ""
+        known = {name: _ALL[f"{before}{name}"][1] if before else COMMANDS[name] for name in self.list_commands(ctx)}
+        named = [CompletionItem(name, help=said) for name, said in known.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 class SubGroup(Helpful):

@@ -30,6 +30,8 @@ from reasoningbank.operations.text import text_of
 from reasoningbank.types.moment import as_moment
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reasoningbank.bank import Bank
 
 _INTERNAL = re.compile(r" \((?:DESIGN|seed|issue)[^)]*\)")
@@ -136,7 +138,22 @@ def _argument(parameter: Parameter, operation: Operation, command: Command) -> c
         word = f"{word}..." if needed else f"[{word}...]"
     elif word is None and parameter.name not in command.words:
         word = parameter.name.upper() if needed else f"[{parameter.name.upper()}]"
-    return click.Argument([parameter.name], type=kind, nargs=-1 if several else 1, required=needed, metavar=word)
+    files = files_named if parameter.kind == "path" or parameter.name in {"file", *command.files} else None
+    return click.Argument(
+        [parameter.name],
+        type=kind,
+        nargs=-1 if several else 1,
+        required=needed,
+        metavar=word,
+        shell_complete=files,
+    )
+
+
+def files_named(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete a word with the names of files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
 
 
 def _options(parameter: Parameter, operation: Operation, command: Command) -> list[click.Option]:
@@ -159,6 +176,7 @@ def _options(parameter: Parameter, operation: Operation, command: Command) -> li
             metavar=_metavar(parameter, operation),
             **given,
             help=f"{said}  [default: {shown}]".strip() if shown else said,
+            shell_complete=files_named if parameter.kind == "path" else None,
         )
     ]
     if parameter.name in command.clears:

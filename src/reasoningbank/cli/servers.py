@@ -150,6 +150,23 @@ def hook(call: Call, *, event: str) -> None:
 
 
 @command(
+    "statusline",
+    COMMANDS["statusline"],
+    click.Option(["--home"], default=None, metavar="DIRECTORY", help="The data directory; default: the usual one."),
+)
+def statusline(call: Call, *, home: str | None) -> None:  # noqa: ARG001 - one line has no JSON and needs no bank
+    """Print one line about this session's memory: the client's JSON on stdin, exit status 0 whatever happens.
+
+    What the session was shown and what it said of that, what was learned this week, and the sessions that wait. The
+    hooks note it; the line is empty until one has, and where there is no bank. `rbank install claude-code` sets it as
+    the status line when there is none.
+    """
+    from reasoningbank.integrations.status_line import main
+
+    main(["--home", home] if home else [])
+
+
+@command(
     "worker",
     COMMANDS["worker"],
     click.Option(["--once"], is_flag=True, help="Do what is due now and stop."),

@@ -18,6 +18,7 @@ from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.integrations import json_entry
 from reasoningbank.integrations import toml_entry as toml_block
 from reasoningbank.integrations.json_entry import NAME, Entry
+from reasoningbank.settings import data_directory
 from reasoningbank.system import shell_line
 from reasoningbank.types.scope import directory_name
 
@@ -91,6 +92,10 @@ class Where:
         """Return the words after the program that answer a hook."""
         return ["hook", event, *self.options, *(("--home", self.data) if self.data else ())]
 
+    def status_line(self) -> str:
+        """Return the shell's command line of the status line, which is run after every message."""
+        return shell_line([self.command, "statusline", "--home", self.data or str(data_directory())])
+
     def line(self, event: str) -> str:
         """Return the shell's command line of a hook."""
         return shell_line([self.command, *self.hook(event)])
@@ -128,6 +133,9 @@ def _claude_code(where: Where) -> tuple[Target, ...]:
         handler = {"type": "command", "command": where.command, "args": where.hook(word), "timeout": _SECONDS}
         group: dict[str, object] = {} if matcher is None else {"matcher": matcher}
         hooks.append(Entry(path=("hooks", event), key=None, value=group | {"hooks": [handler]}))
+    if where.level == "user":
+        line = {"type": "command", "command": where.status_line()}
+        hooks.append(Entry(path=(), key="statusLine", value=line, offered=True))
     return (_named_server(servers, where), Target(path=settings, entries=tuple(hooks)))
 
 

@@ -158,7 +158,9 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         watched = None
         if client is not None and event == "Stop":
             watched = Watched(transcript=str(transcript), client=client)
+        _note_status(event, bank, payload.session, whole=True)
         do_due_work(bank, load_settings(), place.url, patient=client is not None, watched=watched)
+        _note_status(event, bank, payload.session, whole=True)
 
 
 def _keep_in(bank: Bank, event: HookEvent, payload: Payload, transcript: Path) -> Path:
@@ -298,7 +300,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
 
 
 def shown(bank: Bank, event: HookEvent, task: str | None, session: str, *, repeat: bool = False) -> str:
-    """Return the text for the agent's context.
+    """Return the text for the agent's context, and note for the status line what the session was shown.
 
     With a prompt and after a failure only what the session has not seen yet. After a failure the recipe for the very
     error comes first; a recipe for another one is not shown, however alike their words are. Of what a tool printed
@@ -314,6 +316,22 @@ def shown(bank: Bank, event: HookEvent, task: str | None, session: str, *, repea
     Raises:
         BankError: When the bank cannot be used.
     """
+    text = _shown(bank, event, task, session, repeat=repeat)
+    _note_status(event, bank, session, whole=event == "SessionStart")
+    return text
+
+
+def _note_status(event: HookEvent, bank: Bank, session: str, *, whole: bool) -> None:
+    """Note what the status line says; that it cannot be noted is no reason to show nothing."""
+    from reasoningbank.integrations.status_line import note_status
+
+    try:
+        note_status(bank, session, whole=whole)
+    except (BankError, OSError, ValueError) as error:
+        write(event, error)
+
+
+def _shown(bank: Bank, event: HookEvent, task: str | None, session: str, *, repeat: bool) -> str:
     if task is None:
         text = bank.briefing(budget=START_BUDGET, session=session).text
         return "\n".join(filter(None, (text, reminder(bank))))

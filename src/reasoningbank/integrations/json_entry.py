@@ -24,7 +24,7 @@ _TRAILING = re.compile(rf"(?P<before>(?:{_STRING}|[\w\]}}])\s*),(?=\s*[\]}}])|{_
 _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder(parse_int=str)
 _OUR_COMMAND = re.compile(
-    r"(?:rbank|reasoningbank)(?:\.exe)?[\"'\\]*(?:\s*,\s*|\s+|\"args\"|[\s\":\[,])+[\"'\\]*hook[\"'\\]*[\s,\"'\]]"
+    r"(?:rbank|reasoningbank)(?:\.exe)?[\"'\\]*(?:\s*,\s*|\s+|\"args\"|[\s\":\[,])+[\"'\\]*(?:hook|statusline)[\"'\\]*[\s,\"'\]]"
 )
 
 
@@ -36,11 +36,13 @@ class Entry:
         path: The keys from the top to the object or array that it is put into.
         key: Its key; None for an element of an array.
         value: What it is.
+        offered: Whether it is put only where nothing stands under its key; what others have put there stays.
     """
 
     path: tuple[str, ...]
     key: str | None
     value: object
+    offered: bool = False
 
 
 class _Member(NamedTuple):
@@ -75,6 +77,8 @@ def put(text: str, entries: Sequence[Entry], *, known: bool) -> tuple[str, list[
                     hint="Remove it, or run `rbank uninstall` first.",
                 )
             document = _Document(take(text, [entry], []))
+        elif entry.offered and document.is_taken(entry):
+            continue
         depth = next(size for size in range(len(entry.path), -1, -1) if document.find(entry.path[:size]) is not None)
         missing = entry.path[depth:]
         made += [entry.path[:size] for size in range(depth + 1, len(entry.path) + 1)]
@@ -211,10 +215,16 @@ class _Document:
         members = self.members(place)
         if entry.key is not None:
             own = self._member(place, entry.key)
-            return None if own is None else (members, own)
+            theirs = own is not None and entry.offered and not _OUR_COMMAND.search(self.text[own.start : own.end])
+            return None if own is None or theirs else (members, own)
         hooks = (one for one in members if _OUR_COMMAND.search(self.text[one.start : one.end]))
         hook = next(hooks, None)
         return None if hook is None else (members, hook)
+
+    def is_taken(self, entry: Entry) -> bool:
+        """Return whether something stands under the key of an entry."""
+        place = self.find(entry.path)
+        return place is not None and entry.key is not None and self._member(place, entry.key) is not None
 
     def is_empty(self, path: Sequence[str]) -> bool:
         """Return whether an object or array is there and holds nothing, no comment either."""

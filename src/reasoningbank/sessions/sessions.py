@@ -143,6 +143,14 @@ class Sessions:
             for one in chosen
         )
 
+    def shown(self, session: str) -> tuple[Shown, ...]:
+        """Return what a session was shown, and what it has said of each; nothing for one that met no memory.
+
+        Args:
+            session: The client's name for the session.
+        """
+        return _shown(self._context.store(), session)
+
     def taught(self, trajectory_id: str) -> tuple[Origin, ...]:
         """Return which memories a trajectory taught, or taught again, oldest first; erased ones are gone.
 
