@@ -378,3 +378,46 @@ def test_a_wrappers_closing_line_does_not_hide_the_cause(output: str, said: str)
     found = signature_of(output, "make test")
     assert found is not None
     assert found.text == said
+
+
+REFUSED_PRINT = "count.c:9:16: error: format '%d' expects argument of type 'int' [-Werror=format=]\nmake: *** Error 1"
+NIL_MAP = (
+    "panic: assignment to entry in nil map\n\ngoroutine 7 [running]:\n/build/kv/cache/cache.go:14 +0x1d\nexit status 2"
+)
+NO_NAME = "E   ImportError: cannot import name 'rates' from 'shop.tax' (/srv/w/shop/tax/__init__.py)\n1 error in 0.1s"
+TAKEN = "Error: listen EADDRINUSE: address already in use :::4000"
+OTHERS = {
+    "a print that the compiler refused": (
+        shell("make", REFUSED_PRINT, 2),
+        edit("count.c", 'printf("%d", n);', 'printf("%zu", n);'),
+        shell("make", "cc -o count count.o"),
+    ),
+    "a trace from a container": (
+        shell("go run ./cmd", NIL_MAP, 1),
+        edit("/srv/w/kv/cache/cache.go", "return &Cache{}", "return &Cache{items: map[string]int{}}"),
+        shell("go run ./cmd", "listening"),
+    ),
+    "a name and its export": (
+        shell("pytest -q", NO_NAME, 2),
+        edit("shop/tax/table.py", "rate_table = load()", "rates = load()"),
+        edit("shop/tax/__init__.py", "", "from shop.tax.table import rates\n"),
+        shell("pytest -q", "4 passed in 0.1s"),
+    ),
+    "a process of somebody else": (
+        shell("node app.js", TAKEN, 1),
+        shell("kill 4122", ""),
+        shell("node app.js", "listening on 4000"),
+    ),
+}
+
+
+@promise("recipes:fix")
+@pytest.mark.parametrize("name", [*OTHERS])
+def test_what_was_mended_is_found_whatever_the_edit_looks_like(name: str) -> None:
+    assert len(fixes(*OTHERS[name])) == 1
+
+
+@promise("recipes:none")
+def test_ending_a_process_that_the_session_has_started_itself_mends_nothing() -> None:
+    begun = shell("node app.js &", "[1] 4122\nlistening on 4000")
+    assert fixes(begun, *OTHERS["a process of somebody else"]) == []
