@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from evaluation.calibration_picture import reliability, weights_over_time
 from reasoningbank import Bank, Settings
 from reasoningbank.curation.metrics import calibrated, weight_spread
 from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.metrics import LEAST_RATINGS, CalibrationReport
 from reasoningbank.types.records import WeightChange
+from reasoningbank.web.pictures import reliability, weights_over_time
 
 MEMORIES = 60
 WEEKS = 52

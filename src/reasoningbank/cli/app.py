@@ -56,6 +56,8 @@ _WRITTEN: Mapping[str, tuple[Section, str, str]] = {
     "demo": ("The bank", "Show the loop: two sessions, the second does better.", "doctor:demo"),
 }
 """The commands that are not an operation, or that ask a person: section, one-line help, and where they are."""
+_EXTENDED: Mapping[str, str] = {"report": "report:report"}
+"""The commands of an operation that take more than it, and where they are."""
 GROUPS: Mapping[str, str] = {
     "graph": "Fill the contextual graph, ask it, walk in it, change it.",
     "share": "Write or read banks as files that git can merge.",
@@ -103,15 +105,16 @@ _PIPE_CLOSED = 141
 
 def command_of(name: str) -> click.Command | None:
     """Return a command by its name, of one word or of two; what it needs is imported here."""
+    place = _EXTENDED.get(name) or _WRITTEN.get(name, ("", "", ""))[2]
+    if place:
+        module, _, attribute = place.partition(":")
+        command: click.Command = getattr(importlib.import_module(f"reasoningbank.cli.{module}"), attribute)
+        return command
     operation = _operations().get(name)
     if operation is not None:
         from reasoningbank.cli.built import built_command
 
         return built_command(operation)
-    if name in _WRITTEN:
-        module, _, attribute = _WRITTEN[name][2].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"reasoningbank.cli.{module}"), attribute)
-        return command
     if name in GROUPS:
         said = GROUPS[name]
         return SubGroup(name, help=said, short_help=said, params=shared_options(), callback=_begin_group)

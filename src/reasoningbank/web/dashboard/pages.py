@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
@@ -15,7 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reasoningbank.errors import BankError, EmptyProjectId, InvalidInput, NotFound, PolicyError
 from reasoningbank.mcp.browsers import HOME, Browsers, SignedIn, signed_in
-from reasoningbank.web.dashboard.shown import FILTERS
+from reasoningbank.web.dashboard.environment import STATIC as STATIC
+from reasoningbank.web.dashboard.environment import page_environment
 from reasoningbank.web.requests import PROJECT, TENANT, BankThreads, handled, status_of
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 PageHandler = Callable[[Request], Awaitable[Response]]
 
-FOLDER = Path(__file__).parents[1]
-STATIC = FOLDER / "static"
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "; ".join(
         (
@@ -122,16 +120,7 @@ class Dashboard:
 
     @cached_property
     def _templates(self) -> Environment:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-        environment = Environment(
-            loader=FileSystemLoader(FOLDER / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters.update(FILTERS)
+        environment = page_environment()
         environment.globals["HOME"] = HOME
         environment.globals["asset"] = _asset
         return environment

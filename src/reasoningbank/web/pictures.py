@@ -1,4 +1,4 @@
-"""A reliability diagram and the weights over a year, each as an SVG file of its own."""
+"""A reliability diagram and the weights over a year, each as SVG: a file of its own, or a part of a page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def _down(share: float) -> float:
 
 def _frame(title: str, below: str, ticks: Sequence[tuple[float, str]]) -> list[str]:
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE} {_SIZE}" font-family="sans-serif" '
+        f'<svg class="picture" role="img" aria-label="{escape(title)}" xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {_SIZE} {_SIZE}" font-family="sans-serif" '
         'font-size="11">',
-        f'<rect width="{_SIZE}" height="{_SIZE}" fill="white"/>',
+        f'<rect class="paper" width="{_SIZE}" height="{_SIZE}" fill="white"/>',
         f'<text x="{_LEFT}" y="20" font-size="14">{escape(title)}</text>',
         f'<text x="{_across(0.5):.0f}" y="{_SIZE - 10}" text-anchor="middle">{escape(below)}</text>',
     ]
@@ -34,7 +35,7 @@ def _frame(title: str, below: str, ticks: Sequence[tuple[float, str]]) -> list[s
         share = step / 5
         parts.append(
             f'<line x1="{_across(0):.1f}" y1="{_down(share):.1f}" x2="{_across(1):.1f}" y2="{_down(share):.1f}" '
-            'stroke="#dddddd"/>'
+            'class="rule" stroke="#dddddd"/>'
         )
         parts.append(f'<text x="{_LEFT - 6}" y="{_down(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>')
     for share, text in ticks:
