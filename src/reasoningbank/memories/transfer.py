@@ -39,12 +39,15 @@ from reasoningbank.types.signal import EVIDENCE_TYPES, ProjectWeights, Signal, S
 _Kind = TypeVar("_Kind", Memory, Signal, SignalAggregate, Origin, Link, WeightChange)
 
 
-def carried(reader: StoreReader, memory: Memory) -> dict[str, Any] | None:
+def carried(memory: Memory, changes: Sequence[StateChange]) -> dict[str, Any] | None:
     """Return the field of an export about a memory in quarantine, or visible only because another is.
 
     None for all others.
+
+    Args:
+        memory: The memory.
+        changes: Every change of its state, in the order they were written.
     """
-    changes = reader.memories.changes(memory_id=memory.id)
     natural = without_quarantine(memory, changes)
     if natural == placement_of(memory):
         return None
@@ -191,30 +194,36 @@ def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]]
         others: Lines of other subjects: documents and the graph.
     """
     file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
-    offset = 0
-    while batch := store.memories.page(_EVERYTHING, limit=_BATCH, offset=offset):
+    count = 0
+    for batch in store.memories.batches(_EVERYTHING, size=_BATCH):
+        names = [memory.id for memory in batch]
+        aggregates, signals = store.evidence.aggregates_of(names), store.evidence.signals_of(names)
+        origins, changes = store.sessions.origins_of(names), store.memories.changes_of(names)
+        links: dict[str, list[dict[str, Any]]] = {}
+        for link in store.memories.links_from(names):
+            links.setdefault(link.source, []).append(asdict(link))
         for memory in batch:
-            aggregate, placement = store.evidence.aggregate(memory.id), carried(store, memory)
+            aggregate, placement = aggregates.get(memory.id), carried(memory, changes.get(memory.id, ()))
             file.write(
                 _line(
                     {
                         "memory": _memory_fields(reveal(memory)),
-                        "signals": [_fields(signal) for signal in store.evidence.signals(memory.id)],
-                        "aggregate": _fields(aggregate) if aggregate.last_rollup else None,
-                        "links": [asdict(link) for link in store.memories.links(memory.id) if link.source == memory.id],
-                        "origins": [_fields(origin) for origin in store.sessions.origins(memory_id=memory.id)],
+                        "signals": [_fields(signal) for signal in signals.get(memory.id, ())],
+                        "aggregate": _fields(aggregate) if aggregate and aggregate.last_rollup else None,
+                        "links": links.get(memory.id, []),
+                        "origins": [_fields(origin) for origin in origins.get(memory.id, ())],
                     }
                     | ({} if placement is None else {"placement": placement})
                 )
             )
-        offset += len(batch)
+        count += len(batch)
     for part in others:
         file.write(_line(part))
     for change in store.evidence.weight_history():
         file.write(
             _line({"weights": _fields(change.weights), "at": change.at.isoformat(), "signal_id": change.signal_id})
         )
-    return offset
+    return count
 
 
 def write_import(

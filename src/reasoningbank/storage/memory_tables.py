@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import cast
@@ -237,6 +237,18 @@ class MemoryTables:
         )
         return [self._memory(row) for row in rows]
 
+    def batches(self, condition: Filter, *, size: int) -> Iterator[Sequence[Memory]]:
+        """Yield memories in the order they were stored, so many at once; each batch is read when it is asked for."""
+        where, values = condition_sql(condition)
+        statement = (
+            f"SELECT {MEMORIES.columns}, checksum, key FROM memories AS m "  # noqa: S608 - constant clauses
+            f"WHERE {where} AND m.key > ? ORDER BY m.key LIMIT ?"
+        )
+        last = -1
+        while rows := self._source.run(statement, (*values, last, size)):
+            last = cast(int, rows[-1][-1])
+            yield [self._memory(row) for row in rows]
+
     def newest(self, condition: Filter, limit: int) -> Sequence[Memory]:
         """Return so many memories that were stored last, oldest first."""
         where, values = condition_sql(condition)
@@ -340,6 +352,19 @@ class MemoryTables:
             values,
         )
         return [_change(row) for row in rows]
+
+    def changes_of(self, memory_ids: Collection[str]) -> Mapping[str, Sequence[StateChange]]:
+        """Return the changes of the states of those of these memories that have any, in the order they were written."""
+        found: dict[str, list[StateChange]] = {}
+        rows = self._source.run(
+            "SELECT m.id, c.number, c.memory, c.at, c.reference, c.body, c.checksum FROM memories AS m "
+            "JOIN state_changes AS c ON c.memory = m.key WHERE m.id IN (SELECT value FROM texts_in(?)) "
+            "ORDER BY c.number",
+            (json.dumps(list(memory_ids)),),
+        )
+        for row in rows:
+            found.setdefault(cast(str, row[0]), []).append(_change(row[1:]))
+        return found
 
     def erasures(self, *, since: datetime) -> Sequence[Erasure]:
         """Return when memories were erased, strictly later than ``since``, in the order they were.

@@ -253,6 +253,19 @@ class SessionTables:
         )
         return [read_record(Origin, proven("an origin", row[:4], row[4])[3], "an origin") for row in rows]
 
+    def origins_of(self, memory_ids: Collection[str]) -> Mapping[str, Sequence[Origin]]:
+        """Return which trajectories taught those of these memories that one has taught, oldest first."""
+        found: dict[str, list[Origin]] = {}
+        rows = self._source.run(
+            "SELECT m.id, o.number, o.memory, o.trajectory, o.body, o.checksum FROM memories AS m "
+            "JOIN origins AS o ON o.memory = m.key WHERE m.id IN (SELECT value FROM texts_in(?)) ORDER BY o.number",
+            (json.dumps(list(memory_ids)),),
+        )
+        for name, *row in rows:
+            origin = read_record(Origin, proven("an origin", tuple(row[:4]), row[4])[3], "an origin")
+            found.setdefault(cast(str, name), []).append(origin)
+        return found
+
     def taught(self, trajectories: Collection[str]) -> Mapping[str, Sequence[Memory]]:
         """Return the memories that each of these trajectories taught, in the order of learning."""
         found: dict[str, list[Memory]] = {one: [] for one in trajectories}

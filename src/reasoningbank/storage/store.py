@@ -33,7 +33,7 @@ from reasoningbank.types.memory import STATES
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Run, Salvage, SourceOutcomes, StoreReport, WordsWorth
 from reasoningbank.types.scope import Membership, Scope
-from reasoningbank.types.signal import replay
+from reasoningbank.types.signal import SignalAggregate, replay
 
 if TYPE_CHECKING:
     from reasoningbank.storage.store_search import StoreSearch
@@ -136,20 +136,23 @@ class StoreReader:
     def _beliefs(self) -> list[str]:
         """Replay every memory's evidence: the stored belief must equal the log, and the filter columns the memory."""
         problems: list[str] = []
-        offset = 0
-        while batch := self.memories.page(ALL_STATES, limit=_BATCH, offset=offset):
+        for batch in self.memories.batches(ALL_STATES, size=_BATCH):
+            names = [memory.id for memory in batch]
+            aggregates, signals = self.evidence.aggregates_of(names), self.evidence.signals_of(names)
+            weights = self.evidence.weights()
             for memory in batch:
-                said = self.evidence
-                replayed = replay(
-                    memory.belief.initial, said.aggregate(memory.id), said.signals(memory.id), said.weights()
-                )
+                rolled_up = aggregates.get(memory.id)
+                if rolled_up is None:
+                    rolled_up = SignalAggregate(
+                        memory_id=memory.id, project=self._source.project, positive=0, negative=0
+                    )
+                replayed = replay(memory.belief.initial, rolled_up, signals.get(memory.id, ()), weights)
                 if (replayed.positive, replayed.negative) != (memory.belief.positive, memory.belief.negative):
                     problems.append(f"the confidence of memory {memory.id} does not follow from its evidence")
-                self.memories.revisions(memory.id)
+            self.memories.revisions_of(names)
             problems += self.memories.column_problems(
                 {memory.id: (memory.confidence, memory.fingerprint) for memory in batch}
             )
-            offset += len(batch)
         return problems
 
 
