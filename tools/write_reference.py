@@ -54,7 +54,9 @@ def cli_page() -> str:
         "stays empty.\n* `-h` or `--help` after any command shows its options; `--version` shows the version.\n"
         "* The beginning of an id, of at least four characters, stands for the id where it is unique. An ambiguous one "
         "is an error that lists what it may mean. Of a node or an edge that is erased without a question the whole id "
-        "is needed.\n\n"
+        "is needed.\n"
+        "* On a terminal `list`, `sessions` and `metrics` are tables; `search`, `status` and `stats` have colours. "
+        "In a pipe, for an agent, with `NO_COLOR` or `TERM=dumb` the text is plain.\n\n"
         "[Settings](settings.md) lists the environment variables and the settings file.\n\n"
         "## Options of every command\n",
         _options([each for each in command_of("get").params if each.name in _SHARED]),  # type: ignore[union-attr]

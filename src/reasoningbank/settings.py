@@ -279,6 +279,12 @@ def run_by_agent(environment: Mapping[str, str] | None = None) -> bool:
     return any(found.get(name) for name in AGENT_MARKS)
 
 
+def wants_plain_text(environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether a person wants no colours: NO_COLOR says so, or the terminal has none."""
+    environment = os.environ if environment is None else environment
+    return bool(environment.get("NO_COLOR")) or environment.get("TERM", "") in {"", "dumb"}
+
+
 def copilot_directory(environment: Mapping[str, str] | None = None) -> Path:
     """Return where Copilot CLI keeps its sessions."""
     environment = os.environ if environment is None else environment

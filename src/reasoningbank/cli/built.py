@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from reasoningbank.cli.identifiers import ids_in, with_whole_ids
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
 from reasoningbank.cli.reviewer import asks, review
 from reasoningbank.cli.served import served
+from reasoningbank.cli.tables import COLOURED, coloured, on_terminal, tabled
 from reasoningbank.errors import InvalidInput
 from reasoningbank.operations.json import json_of
 from reasoningbank.operations.methods import answer_json, bound, described, run
@@ -226,7 +228,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         if command.served and not by_agent and as_of is None and not (operation.reads and call.names_no_bank()):
             answer = served(call, operation, values)
             if answer is not None:
-                _print(answer, by_agent=by_agent)
+                _print(_coloured(command.name, answer, by_agent=by_agent), by_agent=by_agent)
                 return
         with call.open_bank(reads=operation.reads, makes=command.makes) as bank:
             if command.asks and not by_agent and asks(values, as_json=call.as_json):
@@ -315,7 +317,20 @@ def _score(text: str) -> tuple[str, float]:
 
 
 def _answer(call: Call, operation: Operation, result: object, values: Mapping[str, object], *, by_agent: bool) -> None:
-    _print(said_of(operation, result, values, as_json=call.as_json), by_agent=by_agent)
+    said = said_of(operation, result, values, as_json=call.as_json)
+    name = "" if operation.command is None else operation.command.name
+    if said.fields is None and not by_agent and on_terminal() and (table := tabled(name, result)) is not None:
+        said = replace(said, text=table)
+    else:
+        said = _coloured(name, said, by_agent=by_agent)
+    _print(said, by_agent=by_agent)
+
+
+def _coloured(name: str, said: Said, *, by_agent: bool) -> Said:
+    """Return what is printed, with colours on a person's terminal."""
+    if said.text is None or said.fields is not None or name not in COLOURED or by_agent or not on_terminal():
+        return said
+    return replace(said, text=coloured(said.text))
 
 
 def _print(answer: Said, *, by_agent: bool) -> None:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from reasoningbank.cli.agents import of_an_agent
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.clients import where
 from reasoningbank.cli.output import print_json, print_text
+from reasoningbank.cli.tables import coloured, on_terminal
 from reasoningbank.errors import BankError
 from reasoningbank.integrations.registration import CANNOT_START
 from reasoningbank.types.quantity import counted
@@ -100,7 +102,8 @@ def status(call: Call, *, quick: bool) -> None:
     if call.as_json:
         print_json({**found})
     else:
-        print_text(status_text(found))
+        text = status_text(found)
+        print_text(coloured(text) if on_terminal() and not of_an_agent() else text)
 
 
 def examined(call: Call, *, ask: bool) -> Status:

@@ -39,6 +39,12 @@ def metrics_text(metrics: Metrics) -> str:
             low, high = each.interval
             said = f"{low:.0f} to {high:.0f}" if high > 1.5 else f"{low:.1%} to {high:.1%}"
             lines.append(f"                 95 % interval {said}")
+    return "\n".join([*lines, *calibration_lines(metrics)])
+
+
+def calibration_lines(metrics: Metrics) -> list[str]:
+    """Return the reliability diagram in words; nothing without enough ratings."""
+    lines: list[str] = []
     known = metrics.calibration
     if known.ece is not None and known.ece_interval is not None:
         low, high = known.ece_interval
@@ -50,7 +56,7 @@ def metrics_text(metrics: Metrics) -> str:
             f"  confidence {each.low:.1f} to {each.high:.1f}: {each.helpful:.0%} helpful of {each.cases:,}"
             for each in known.bins
         ]
-    return "\n".join(lines)
+    return lines
 
 
 def _arm(name: str, arm: Arm) -> str:
