@@ -71,8 +71,7 @@ def test_the_language_model_is_a_setting(tmp_path: Path) -> None:
 
 @promise(
     "settings:project",
-    "A project is its repository's normalised remote, without one its root, else the directory: every folder "
-    "and every linked worktree of a repository is the same project.",
+    "A project is its normalised remote and the path inside, else its real path.",
     source="DESIGN D9",
 )
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_all_spellings_of_a_remote_are_one_project(remote: str) -> None:
 
 
 @promise("settings:project")
-def test_a_project_is_its_remote_else_its_root_else_its_real_path(tmp_path: Path) -> None:
+def test_a_project_is_its_remote_and_the_path_inside_else_its_real_path(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
     assert project_of(plain) == str(plain.resolve())
@@ -102,27 +101,9 @@ def test_a_project_is_its_remote_else_its_root_else_its_real_path(tmp_path: Path
             subprocess.run(["git", "-C", str(clone), *command], check=True, capture_output=True)
         clones.append(clone)
     assert project_of(clones[0]) == project_of(clones[1]) == "github.com/acme/shop"
-    assert project_of(clones[0] / "packages" / "api") == "github.com/acme/shop"
+    assert project_of(clones[0] / "packages" / "api") == "github.com/acme/shop/packages/api"
     (tmp_path / "link").symlink_to(clones[0])
     assert project_of(tmp_path / "link") == "github.com/acme/shop"
-
-
-@promise("settings:project")
-def test_folders_and_worktrees_of_a_repository_without_a_remote_are_one_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root, beside = tmp_path / "shop", tmp_path / "beside"
-    (root / "packages" / "api").mkdir(parents=True)
-    author = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
-    for command in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "Begin"]):
-        subprocess.run(["git", "-C", str(root), *command], check=True, capture_output=True)
-    subprocess.run(["git", "-C", str(root), "worktree", "add", "-q", str(beside)], check=True, capture_output=True)
-    (beside / "docs").mkdir()
-    places = (root, root / "packages" / "api", beside, beside / "docs")
-    assert {project_of(place) for place in places} == {str(root.resolve())}
-    monkeypatch.setenv("HOME", str(root))
-    assert project_of(root) == str(root.resolve())
-    assert project_of(root / "packages" / "api") == f"{root.resolve()}/packages/api"
 
 
 @promise("settings:project")

@@ -310,22 +310,15 @@ def local_tenant() -> str:
 
 
 def project_of(directory: Path) -> str:
-    """Return the project of a directory: its repository's git remote, else the repository's root, else its real path.
-
-    All folders of a repository are one project, so that what was learned in one of them is found in each (DESIGN D9),
-    and so are its linked worktrees. Only a repository that is the home directory, which keeps a user's settings, has a
-    project for each folder.
-    """
+    """Return the project of a directory: its git remote and the path inside, else its real path (DESIGN D9)."""
     real = directory.resolve()
-    root, _, shared = _git(real, "rev-parse", "--show-toplevel", "--git-common-dir").partition("\n")
+    remote = _git(real, "config", "--get", "remote.origin.url")
+    root = _git(real, "rev-parse", "--show-toplevel")
     if not root:
         return str(real)
-    top, main = Path(root).resolve(), (real / shared).resolve()
-    remote = _git(real, "config", "--get", "remote.origin.url")
-    base = normal_remote(remote) if remote else str(main.parent if main.name == ".git" else top)
-    if top != Path.home().resolve() or not real.is_relative_to(top) or real == top:
-        return base
-    return f"{base}/{real.relative_to(top).as_posix()}"
+    inside = real.relative_to(Path(root).resolve()).as_posix() if real.is_relative_to(Path(root).resolve()) else "."
+    base = normal_remote(remote) if remote else str(Path(root).resolve())
+    return base if inside == "." else f"{base}/{inside}"
 
 
 def normal_remote(remote: str) -> str:

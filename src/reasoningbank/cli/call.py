@@ -25,7 +25,7 @@ _SHARED: tuple[tuple[str, str, str], ...] = (
         "sqlite:///PATH of a directory or a .db file (an absolute path has a fourth slash), or postgresql://...",
     ),
     ("tenant", "T", "Owner of the bank. Default: REASONINGBANK_TENANT, else the user."),
-    ("project", "P", "Project. Default: the git remote or root, else the directory."),
+    ("project", "P", "Project. Default: git remote and path, else the directory."),
     ("team", "TEAM", "Team of the project. Default: REASONINGBANK_TEAM."),
     ("org", "ORG", "Org of the project. Default: REASONINGBANK_ORG."),
 )
