@@ -13,6 +13,7 @@ from reasoningbank.errors import BankError
 from reasoningbank.storage.index_port import Near, Nearby
 from reasoningbank.storage.rows import LEGS_PER_KEY, vector_id
 from reasoningbank.storage.search_sql import CHANGED_KEYS_SQL, NAMED_VECTORS_SQL
+from reasoningbank.storage.vector_codes import compared, enough_for, is_few
 from reasoningbank.storage.vector_index import VectorReader, View, decoded_vectors
 from reasoningbank.types.recall import DENSE_LEGS, Filter
 
@@ -79,7 +80,10 @@ class DenseLegs(Protocol):
 
 
 class HeldLegs:
-    """All vectors of a view in memory: every comparison is one pass over a leg (DESIGN D3)."""
+    """All vectors of a view in memory: every comparison is one pass over a leg, of a large one over its codes.
+
+    See DESIGN D3.
+    """
 
     in_memory = True
 
@@ -87,6 +91,7 @@ class HeldLegs:
         self.warnings = warnings
         self._view = view
         self._scanned: dict[str, tuple[NDArray[numpy.float32], NDArray[numpy.float32]]] = {}
+        self._distances: dict[str, tuple[NDArray[numpy.float32], NDArray[numpy.uint16]]] = {}
 
     def nearest(
         self,
@@ -97,7 +102,14 @@ class HeldLegs:
         number: int = 0,  # noqa: ARG002 - as the port has it
     ) -> _Places:
         held = self._view.legs.get(leg)
-        return _nobody() if held is None else held.nearest(self._scan(leg, vector), mask, limit)
+        if held is None:
+            return _nobody()
+        if held.codes is None or (wanted := enough_for(limit, len(held.snapshot))) is None:
+            return held.nearest(self._scan(leg, vector), mask, limit)
+        known = self._distances.get(leg)
+        if known is None or known[0] is not vector:
+            known = self._distances[leg] = (vector, held.codes.distances(vector))
+        return held.nearest_coded(known[1], vector, mask, limit, wanted)
 
     def nearest_pools(
         self,
@@ -124,6 +136,8 @@ class HeldLegs:
             return numpy.empty(0, dtype=numpy.intp), numpy.empty(0, dtype=numpy.float32)
         rows = held.rows[places]
         present = numpy.flatnonzero(rows >= 0)
+        if held.codes is not None and not self._is_scanned(leg, vector) and is_few(len(present), len(held.snapshot)):
+            return present, compared(held.taken(rows[present]), vector)
         return present, self._scan(leg, vector)[rows[present]]
 
     def vectors(self, leg: str, places: _Places) -> tuple[NDArray[numpy.intp], NDArray[numpy.float32]]:
@@ -143,10 +157,13 @@ class HeldLegs:
 
     def _scan(self, leg: str, vector: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
         """Return the scores of all rows of a leg, compared once for a vector."""
+        if not self._is_scanned(leg, vector):
+            self._scanned[leg] = (vector, self._view.legs[leg].scores(vector))
+        return self._scanned[leg][1]
+
+    def _is_scanned(self, leg: str, vector: NDArray[numpy.float32]) -> bool:
         known = self._scanned.get(leg)
-        if known is None or known[0] is not vector:
-            known = self._scanned[leg] = (vector, self._view.legs[leg].scores(vector))
-        return known[1]
+        return known is not None and known[0] is vector
 
 
 class NamedLegs:

@@ -11,6 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from reasoningbank.storage.rows import Row, to_microseconds
+from reasoningbank.storage.vector_codes import CODED_FROM, VectorCodes, closest, compared
 from reasoningbank.storage.vector_file import Snapshot
 from reasoningbank.types.memory import OUTCOMES, STATES
 from reasoningbank.types.recall import Filter
@@ -250,6 +251,7 @@ class LegView:
         rows: The current row of each memory, -1 for one without a vector in the leg.
         live: True when a row is its memory's current one.
         aligned: True when row i belongs to memory i.
+        codes: The codes of the snapshot; None when it is small.
     """
 
     snapshot: NDArray[numpy.float32]
@@ -258,6 +260,7 @@ class LegView:
     rows: NDArray[numpy.int32]
     live: NDArray[numpy.bool_]
     aligned: bool
+    codes: VectorCodes | None = None
 
     def scores(self, vector: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
         """Return the inner product with every row, dead ones included."""
@@ -274,13 +277,42 @@ class LegView:
         """Return the memories in the mask with the best scores, best first, then oldest first."""
         if not len(mask):
             return numpy.empty(0, dtype=numpy.int32)
-        keep = self.live & (mask[: len(scores)] if self.aligned else mask[self.places])
+        keep = self._kept(mask)
         kept = numpy.where(keep, scores, _NEVER)
         eligible = max(0, min(limit, int(numpy.count_nonzero(keep))))
         best = _best(kept, eligible)
         places = self.places[best]
         found: NDArray[numpy.int32] = places[numpy.lexsort((places, -kept[best]))[:eligible]]
         return found
+
+    def nearest_coded(
+        self,
+        distances: NDArray[numpy.uint16],
+        vector: NDArray[numpy.float32],
+        mask: NDArray[numpy.bool_],
+        limit: int,
+        wanted: int,
+    ) -> NDArray[numpy.int32]:
+        """Return the same, comparing exactly what came since the snapshot, and of the snapshot what codes say is near.
+
+        Args:
+            distances: Of the codes of the snapshot from that of the vector.
+            vector: What is compared.
+            mask: The memories.
+            limit: Most memories.
+            wanted: How many of the snapshot are compared.
+        """
+        keep = self._kept(mask)
+        base = len(distances)
+        near, since = closest(distances, keep[:base], wanted), numpy.flatnonzero(keep[base:]) + base
+        rows = numpy.concatenate([near, since]).astype(numpy.int32)
+        scores, places = compared(self.taken(rows), vector), self.places[rows]
+        found: NDArray[numpy.int32] = places[numpy.lexsort((places, -scores))[:limit]]
+        return found
+
+    def _kept(self, mask: NDArray[numpy.bool_]) -> NDArray[numpy.bool_]:
+        """Return which rows are the current ones of memories in the mask."""
+        return self.live & (mask[: len(self.live)] if self.aligned else mask[self.places])
 
     def nearest_each(
         self, vectors: NDArray[numpy.float32], mask: NDArray[numpy.bool_]
@@ -290,7 +322,7 @@ class LegView:
         No memories when there is none in the mask. One product of matrices compares all vectors: one by one, each would
         read all rows from memory again.
         """
-        rows = numpy.flatnonzero(self.live & (mask[: len(self.live)] if self.aligned else mask[self.places]))
+        rows = numpy.flatnonzero(self._kept(mask))
         if not len(rows):
             return numpy.empty(0, dtype=numpy.int32), numpy.empty(0, dtype=numpy.float32)
         base = len(self.snapshot)
@@ -337,6 +369,7 @@ class LegMatrix:
     def __init__(self, dimension: int, snapshot: Snapshot | None, columns: Places) -> None:
         empty = numpy.empty((0, dimension), dtype=numpy.float32)
         self._snapshot: NDArray[numpy.float32] = empty if snapshot is None else snapshot.matrix
+        self._codes = VectorCodes(self._snapshot) if len(self._snapshot) >= CODED_FROM else None
         self._tail = empty
         self._dimension = dimension
         self._columns = columns
@@ -390,6 +423,7 @@ class LegMatrix:
             rows=self._rows[: len(self._columns.keys)].copy(),
             live=self._live[:count].copy(),
             aligned=self._aligned,
+            codes=self._codes,
         )
 
     def compact(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float32]]:
