@@ -86,7 +86,13 @@ class Consolidator:
         """
         return find_similar(self._context.store_in_space(), threshold)
 
-    def run(self, options: ConsolidationOptions, *, near: bool = False) -> ConsolidationResult:
+    def run(
+        self,
+        options: ConsolidationOptions,
+        *,
+        near: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ConsolidationResult:
         """Return what was merged; with ``near`` only near-duplicates of the source whose text is kept."""
         store, now = self._context.store(), self._context.clock.now()
         until = None if options.force_all else _last_run(store, now, options.window)
@@ -113,8 +119,10 @@ class Consolidator:
                 messages=notes if undone else (),
             )
         result = ConsolidationResult(messages=notes if undone else ())
-        for cluster in clusters:
+        for number, cluster in enumerate(clusters, start=1):
             result += self._merged(cluster)
+            if progress is not None:
+                progress(number, len(clusters))
         if result.created_memories:
             similar = self.similar(options.similarity_threshold)
         with store.transaction() as transaction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +93,9 @@ class Curation:
         """
         return self._consolidator().merge(cluster)
 
-    def consolidate(self, options: ConsolidationOptions | None = None) -> ConsolidationResult:
+    def consolidate(
+        self, options: ConsolidationOptions | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> ConsolidationResult:
         """Find clusters and make one memory of each; a second run finds nothing more to do.
 
         A run that went well keeps the next one away for a window of 24 hours, also after a restart; one with a refused
@@ -102,6 +104,7 @@ class Curation:
 
         Args:
             options: How the run goes; None for a threshold of 0.8 and all clusters.
+            progress: Called with clusters merged and with how many there are.
 
         Raises:
             ModelMismatch: When the bank was built with another embedder.
@@ -110,7 +113,7 @@ class Curation:
         options = options or ConsolidationOptions()
         began = time.perf_counter()
         with observed("consolidate_memories", store=self._context.place):
-            result = self._consolidator().run(options)
+            result = self._consolidator().run(options, progress=progress)
         spent = timedelta(seconds=time.perf_counter() - began)
         return ConsolidationResult(duration=spent) + result
 

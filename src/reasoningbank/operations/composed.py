@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -283,6 +283,7 @@ def capture(
     *sources: str,
     format: str = "auto",  # noqa: A002 - the name of the option
     later: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> CaptureReport | Queued:
     """Store the sessions of transcripts, judged by the evidence in them; the same session twice adds nothing.
 
@@ -291,10 +292,11 @@ def capture(
         sources: Files.
         format: What the files hold; auto tells it by the content.
         later: Only queue the files for a worker, as a hook does.
+        progress: Called before each file with how many are done, and with how many there are.
     """
     if later:
         return Queued(queued=bank.sessions.capture_later(*sources, format=format))
-    return bank.sessions.capture(*sources, format=format)
+    return bank.sessions.capture(*sources, format=format, progress=progress)
 
 
 def keep_source(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -50,7 +50,14 @@ class Recorder:
         """Return the function that does each kind of job."""
         return {CAPTURE: self._capture_job}
 
-    def captured(self, sources: Sequence[str | Path], form: str, *, ended: bool) -> CaptureReport:
+    def captured(
+        self,
+        sources: Sequence[str | Path],
+        form: str,
+        *,
+        ended: bool,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> CaptureReport:
         """Store the sessions of transcripts; one that has not ended waits before it is credited and distilled."""
         from reasoningbank.sessions.readers import Skipped, read
 
@@ -58,7 +65,10 @@ class Recorder:
         problems: list[str] = []
         unreadable: UnreadableTranscript | None = None
         skipped = 0
-        for source in sources:
+        told = progress if len(sources) > 1 else None
+        for number, source in enumerate(sources):
+            if told is not None and number:
+                told(number, len(sources))
             path = usable_path(source)
             try:
                 for one in read(path, format=form):
@@ -73,6 +83,8 @@ class Recorder:
                 skipped += 1
                 if len(problems) < _MOST_PROBLEMS:
                     problems.append(f"{path.name}: {error.message}")
+        if told is not None:
+            told(len(sources), len(sources))
         if unreadable is not None and not found:
             raise unreadable
         duplicates = sum(one.duplicate for one in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -57,7 +58,12 @@ class Sessions:
         self._recorder = recorder
         self._settlement = settlement
 
-    def capture(self, *sources: str | Path, format: str = "auto") -> CaptureReport:  # noqa: A002 - the command line's word
+    def capture(
+        self,
+        *sources: str | Path,
+        format: str = "auto",  # noqa: A002 - the command line's word
+        progress: Callable[[int, int], None] | None = None,
+    ) -> CaptureReport:
         """Store the sessions of transcripts as trajectories, judged by the evidence in them, and queue them.
 
         The same session twice adds nothing. Secrets are replaced before anything else reads the text; what cannot be
@@ -66,12 +72,13 @@ class Sessions:
         Args:
             sources: Files.
             format: One of ``reasoningbank.sessions.readers.FORMATS``, or ``auto`` to tell it by the content.
+            progress: Called before each file with how many are done, and with how many there are.
 
         Raises:
             UnreadableTranscript: When no file holds a session of any known format.
             StoreUnavailable: When a file cannot be read.
         """
-        return self._recorder.captured(sources, format, ended=True)
+        return self._recorder.captured(sources, format, ended=True, progress=progress)
 
     def keep(self, trajectory: Trajectory, *, key: str = "") -> Captured:
         """Store a trajectory that a program has built itself, cleaned and judged as a captured one.
