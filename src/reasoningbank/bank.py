@@ -584,8 +584,7 @@ class Bank:
             limit: Most memories.
             repeat: Show again what this session was shown before.
             claims: Show what only one agent session says; without a task it is never shown.
-            recipes: Show what was made of an error in a session; after an error only ``recipes.briefing`` finds what
-                belongs to it.
+            recipes: Show what was made of errors; after one, only ``recipes.briefing`` finds what belongs to it.
 
         Raises:
             InvalidInput: When the task is blank, or the budget or an argument is not usable.

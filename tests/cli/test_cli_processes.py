@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -114,11 +115,12 @@ def test_an_unrelated_query_finds_nothing_and_ends_with_zero(home: Path) -> None
     "rbank serve answers initialize with protocol alone on stdout and ends with its input.",
     source="issue, MCP server",
 )
-def test_serve_answers_initialize_on_stdout_and_ends_with_its_input(home: Path) -> None:
+def test_serve_answers_initialize_on_stdout_and_ends_with_its_input(stocked: Path) -> None:
     client = {"name": "test", "version": "1"}
     parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
-    done = rbank(home, "serve", text=json.dumps(request) + "\n")
+    # Not the common directory: where it has held a connection, this process is an agent's client as long as it lives.
+    done = rbank(stocked, "serve", text=json.dumps(request) + "\n")
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert json.loads(line)["result"]["serverInfo"]["name"] == "reasoningbank"
@@ -240,6 +242,8 @@ def test_ctrl_c_ends_the_command_with_130_and_without_a_traceback(home: Path) ->
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # What runs the tests may ignore Ctrl-C, as a shell's background job does, and a process inherits that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     wait_until_idle(process.pid)
     process.send_signal(signal.SIGINT)
