@@ -12,7 +12,7 @@ import pytest
 from llm.replay_server import Asked, ReplayServer, Reply, completion
 from promises import promise
 from reasoningbank.errors import ConfigurationError, ContextExceeded, MalformedAnswer
-from reasoningbank.llm import MIN_CONTEXT, open_model
+from reasoningbank.llm import open_model
 from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.llm.provider import LOCAL_SECONDS, ProviderModel
 from reasoningbank.llm.token_count import count_tokens
@@ -25,7 +25,7 @@ from reasoningbank.llm.window import (
 )
 from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.judge import judge
-from reasoningbank.types.ports import Completion, Prompt
+from reasoningbank.types.ports import MIN_CONTEXT, Completion, Prompt
 from reasoningbank.types.session import Judgement, Step, Trajectory
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import ConfigurationError, ModelUnavailable
+from reasoningbank.types.ports import MIN_CONTEXT
 
 if TYPE_CHECKING:
     from reasoningbank.settings import Settings
@@ -22,8 +23,6 @@ MODELS = ("openai:MODEL", "anthropic:MODEL", "google:MODEL")
 """The providers ``open_model`` knows; ``openai:`` with a URL is any server that speaks OpenAI's chat completions."""
 CLIENTS = ("claude-code", "codex", "gemini", "opencode")
 """The user's own clients that can be a model: ``client:NAME``, or ``client:NAME/MODEL`` for one of its models."""
-MIN_CONTEXT = 2_048
-"""A model that reads fewer tokens at once cannot hold instructions, a session and an answer."""
 LEDGER = "llm-tokens.json"
 """The file below the data directory that counts the tokens of the day."""
 CLIENT_LEDGER, SESSION_LEDGER = "client-tokens.json", "client-sessions.json"

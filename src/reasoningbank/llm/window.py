@@ -11,9 +11,9 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from reasoningbank.llm import MIN_CONTEXT
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.settings import on_this_machine
+from reasoningbank.types.ports import MIN_CONTEXT, SizedModel
 
 if TYPE_CHECKING:
     from reasoningbank.types.ports import LanguageModel
@@ -267,8 +267,6 @@ def was_truncated(sent: str, counted: int, read: int) -> bool:
 
 def context_of(model: LanguageModel) -> int:
     """Return how many tokens a model reads at once; 0 when nobody knows."""
-    from reasoningbank.types.ports import SizedModel
-
     return model.context() if isinstance(model, SizedModel) else 0
 
 

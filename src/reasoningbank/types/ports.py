@@ -116,6 +116,10 @@ class LanguageModel(Protocol):
         """
 
 
+MIN_CONTEXT = 2_048
+"""A model that reads fewer tokens at once cannot hold instructions, a session and an answer."""
+
+
 @runtime_checkable
 class SizedModel(Protocol):
     """A language model that knows how much it reads at once; a ``LanguageModel`` need not be one."""
