@@ -229,6 +229,45 @@ def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -
 
 
 @promise(
+    "llm:usage",
+    "An answer whose usage is empty or not whole is read like any other; its tokens are counted by us.",
+    source="issue Any model (budget)",
+)
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}, 0),
+        ({"total_tokens": 90}, 0),
+        ({"prompt_tokens": 70, "completion_tokens": 20}, 70),
+        ({}, 0),
+        (None, 0),
+    ],
+)
+def test_an_answer_is_read_whatever_its_usage_says(usage: object, counted: int) -> None:
+    body = {**json.loads(completion(ANSWER).body), "usage": usage}
+    answer = Outcome([Reply(body=json.dumps(body))]).answer
+    assert answer is not None
+    assert (answer.text, answer.input_tokens) == (ANSWER, counted)
+
+
+@promise(
+    "llm:renamed-limit",
+    "A server that wants the longest answer as `max_completion_tokens` is told it so from then on.",
+    source="issue Any model (length)",
+)
+def test_the_limit_of_an_answer_takes_the_name_that_a_server_asks_for() -> None:
+    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    with ReplayServer([Reply(status=400, body=json.dumps({"error": {"message": said}})), ANSWER, ANSWER]) as server:
+        for _ in range(2):
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            assert model.complete(PROMPT, SCHEMA).text == ANSWER
+        names = [[name for name in request.body if name.startswith("max_")] for request in server.requests]
+        formats = {str(request.body.get("response_format"))[:24] for request in server.requests}
+    assert names == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
+    assert len(formats) == 1
+
+
+@promise(
     "llm:replay",
     "Any server that speaks OpenAI's chat completions can be the model: its answers come back word for word in the "
     "order of the prompts, and one that says it has no more is not asked again.",

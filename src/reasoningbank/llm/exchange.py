@@ -14,7 +14,7 @@ from reasoningbank.errors import BudgetExhausted, ContextExceeded, MalformedAnsw
 from reasoningbank.llm.answers import Shape, read_answer
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.token_count import count_tokens
-from reasoningbank.llm.window import SHORT_BELOW, context_of, room_beside
+from reasoningbank.llm.window import SHORT_BELOW, context_of, room_beside, thinks_first
 
 if TYPE_CHECKING:
     from reasoningbank.types.ports import LanguageModel, Prompt
@@ -41,7 +41,8 @@ class Answered(Generic[Shape]):
 def exchange(model: LanguageModel, asked: Prompt, shape: type[Shape], *, temperature: float = 0.0) -> Answered[Shape]:
     """Return the model's answer. An answer that cannot be read is asked for once more, with what was wrong with it.
 
-    It is not asked for again where the longer question does not fit into the model's context.
+    It is not asked for again where the longer question does not fit into the model's context. After an answer that was
+    cut, the next one may be as long as the context allows; when that is refused with the context, it is taken back.
 
     Args:
         model: Who is asked.
@@ -54,28 +55,43 @@ def exchange(model: LanguageModel, asked: Prompt, shape: type[Shape], *, tempera
         MalformedAnswer: Neither answer can be read.
     """
 
-    def again(error: MalformedAnswer) -> Prompt | None:
+    def again(error: MalformedAnswer, cut: bool) -> Prompt | None:
         longer, context = _with(asked, _correction(error, shape)), context_of(model)
-        return longer if not context or _fits(context, longer, shape) else None
+        if context and not _fits(context, longer, shape):
+            return None
+        return replace(longer, answer_tokens=0) if cut else longer
 
+    first = replace(asked, answer_tokens=0) if thinks_first(model) else asked
     try:
-        return _exchanged(model, asked, again, shape, temperature)
+        return _exchanged(model, first, again, shape, temperature)
     except _CorrectionExceeded as error:
-        raise error.first from None
+        if not (error.cut and error.context):
+            raise error.first from None
+        malformed = error.first
+    try:
+        return _exchanged(model, replace(asked, answer_tokens=0), again, shape, temperature)
+    except ContextExceeded:
+        raise malformed from None
 
 
 class _CorrectionExceeded(ContextExceeded):
-    """A question fitted, its answer could not be read, and the second question was too long."""
+    """A question fitted, its answer could not be read, and the second question was too long.
 
-    def __init__(self, first: MalformedAnswer, error: ContextExceeded) -> None:
+    Attributes:
+        first: What was said of the first answer.
+        cut: That answer was cut, so that the second one was allowed more.
+    """
+
+    def __init__(self, first: MalformedAnswer, cut: bool, error: ContextExceeded) -> None:
         super().__init__(error.message, context=error.context)
         self.first = first
+        self.cut = cut
 
 
 def _exchanged(
     model: LanguageModel,
     asked: Prompt,
-    again: Callable[[MalformedAnswer], Prompt | None],
+    again: Callable[[MalformedAnswer, bool], Prompt | None],
     shape: type[Shape],
     temperature: float,
 ) -> Answered[Shape]:
@@ -84,7 +100,8 @@ def _exchanged(
     Args:
         model: Who is asked.
         asked: The prompt.
-        again: Makes the second prompt from what is said of the first answer; None when there is no room for it.
+        again: Makes the second prompt from what is said of the first answer, and from whether that was cut; None when
+            there is no room for it.
         shape: What the answer is to be.
         temperature: How it samples.
 
@@ -99,15 +116,14 @@ def _exchanged(
         return Answered(read_answer(completion.text, shape), completion.model or model.name, asked)
     except MalformedAnswer as error:
         first = error
-    second = again(first)
+    cut = completion.cut
+    second = again(first, cut)
     if second is None:
         raise first
-    if completion.cut:
-        second = replace(second, answer_tokens=0)
     try:
         completion = model.complete(second, schema, temperature=temperature)
     except ContextExceeded as error:
-        raise _CorrectionExceeded(first, error) from None
+        raise _CorrectionExceeded(first, cut, error) from None
     except (ModelUnavailable, BudgetExhausted):
         raise first from None
     return Answered(read_answer(completion.text, shape), completion.model or model.name, second)
@@ -125,7 +141,7 @@ def _schema_words(shape: type[Shape]) -> str:
 
 def _answer_room(asked: Prompt, context: int) -> int:
     """Return the tokens of a context that are kept for the answer."""
-    return min(asked.answer_tokens or context // 4, context // 3)
+    return min(asked.answer_tokens or context // 3, context // 3)
 
 
 def exchange_within(
@@ -143,7 +159,10 @@ def exchange_within(
 
     What a small context leaves beside instructions, schema and answer is the room for the material. A server that says
     that it was too long is sent half of it, and half again; never more than before. What is said of an answer that
-    could not be read takes its room from the material, so that the second question is no longer than the first.
+    could not be read takes its room from the material where the context does not hold both, and always after a refusal.
+
+    An answer that was cut may be longer the next time, as far as the context allows; the material makes room for that.
+    When the server refuses this, the longer answer is taken back before the material is halved.
 
     Args:
         model: Who is asked.
@@ -160,20 +179,47 @@ def exchange_within(
         ModelUnavailable, BudgetExhausted: There was no answer.
         MalformedAnswer: No answer can be read, or none to a question that is as long as it may be.
     """
-    context, room, refused = context_of(model), most, False
+    context, room, length = context_of(model), most, _AnswerLength(long=thinks_first(model))
+    refused = False
+    schema = count_tokens(_schema_words(shape))
     while True:
-        empty = _with(prompt(name, "", short=0 < context <= SHORT_BELOW), addition)
+        empty = length.of(_with(prompt(name, "", short=0 < context <= SHORT_BELOW), addition), context)
         room = _room(empty, shape, context, most=room, least=least)
         asked = replace(empty, material=material(room))
-        briefer = _with(prompt(name, "", short=True), addition)
-        corrections = _Corrections(asked, empty, briefer, material, least, shape, context, refused)
+        briefer = length.of(_with(prompt(name, "", short=True), addition), context)
+        corrections = _Corrections(model, asked, empty, briefer, material, least, shape, context, refused, length)
         try:
             return _exchanged(model, asked, corrections.again, shape, temperature)
         except ContextExceeded as error:
-            if room <= least:
-                raise (error.first if isinstance(error, _CorrectionExceeded) else error) from None
-            context, refused = error.context or context, True
-            room = max(least, min(room, count_tokens(asked.material)) // 2)
+            first = error.first if isinstance(error, _CorrectionExceeded) else None
+            grown = length.long or (isinstance(error, _CorrectionExceeded) and error.cut)
+            known = error.context or context or (context_of(model) if grown else 0)
+            taken_back = grown and not length.bounded and (0 < known < (context or known + 1) or room <= least)
+            if room <= least and not taken_back:
+                raise (first or error) from None
+            room = min(room, count_tokens(asked.material))
+            if not taken_back:
+                room = max(least, room // 2 - (0 if known else schema))
+            context, refused, length = known, True, _AnswerLength(long=grown, bounded=grown)
+
+
+@dataclass(frozen=True, slots=True)
+class _AnswerLength:
+    """Says how long the answers of an exchange may be.
+
+    Attributes:
+        long: Longer than the prompt says, because an answer was cut.
+        bounded: A refusal has taken it back to a part of the context: it does not grow when the material shrinks.
+    """
+
+    long: bool = False
+    bounded: bool = False
+
+    def of(self, asked: Prompt, context: int) -> Prompt:
+        """Return the prompt with its answer's length; 0 leaves it what the model and its context allow."""
+        if not self.long:
+            return asked
+        return replace(asked, answer_tokens=max(asked.answer_tokens, context // 3) if self.bounded else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +227,7 @@ class _Corrections(Generic[Shape]):
     """Makes the second question of an exchange whose material can be shortened.
 
     Attributes:
+        model: Who is asked.
         asked: The first question, which fitted.
         empty: Its words, without material.
         briefer: The fewest words that it can be asked in.
@@ -189,8 +236,10 @@ class _Corrections(Generic[Shape]):
         shape: What the answer is to be.
         context: What the model reads at once; 0 when nobody knows.
         refused: Something longer was too long already.
+        length: How long the answers may be.
     """
 
+    model: LanguageModel
     asked: Prompt
     empty: Prompt
     briefer: Prompt
@@ -199,23 +248,32 @@ class _Corrections(Generic[Shape]):
     shape: type[Shape]
     context: int
     refused: bool
+    length: _AnswerLength
 
-    def again(self, error: MalformedAnswer) -> Prompt | None:
-        """Return a question that is no longer than the first, with less material or in fewer words.
+    def again(self, error: MalformedAnswer, cut: bool) -> Prompt | None:
+        """Return the question with what was wrong; where it has to be short, with less material or in fewer words.
 
-        Where there is too little material to cut, the question grows by the correction, as long as nothing was refused
-        and the context holds it; else there is none.
+        Where nothing was refused and no context is known, it has all of the material. None when there is no room.
         """
-        most, whole, short = _length(self.asked), _correction(error, self.shape), _correction(error, None)
+        length = replace(self.length, long=self.length.long or cut)
+        whole, short = _correction(error, self.shape), _correction(error, None)
         for words, correction in ((self.empty, whole), (self.briefer, whole), (self.briefer, short)):
-            longer = _with(words, correction)
-            left = max(self.least, most - _length(longer))
-            made = replace(longer, material=self.material(left))
+            context = min(filter(None, (self.context, context_of(self.model))), default=0)
+            longer = length.of(_with(words, correction), context)
+            most = self._most(longer, context)
+            if most is None or _length(longer) + count_tokens(self.asked.material) <= most:
+                return replace(longer, material=self.asked.material)
+            made = replace(longer, material=self.material(max(self.least, most - _length(longer))))
             if _length(made) <= most:
                 return made
-        if self.refused or (self.context and not _fits(self.context, made, self.shape)):
-            return None
-        return made
+        return None
+
+    def _most(self, longer: Prompt, context: int) -> int | None:
+        """Return most tokens of the second question; None when nothing bounds it."""
+        bounds = [_length(self.asked)] if self.refused else []
+        if context:
+            bounds.append(room_beside(context, _schema_words(self.shape), answer=_answer_room(longer, context)))
+        return min(bounds, default=None)
 
 
 def _length(asked: Prompt) -> int:

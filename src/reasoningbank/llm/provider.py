@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import json
 import math
 import random
@@ -22,6 +23,7 @@ from reasoningbank.llm.budget import Reservation, TokenBudget
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import (
     OTHER_TOKENIZERS,
+    answer_beside,
     context_in_error,
     is_of_a_time,
     is_overflow,
@@ -36,7 +38,10 @@ from reasoningbank.types.ports import Completion, Prompt
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
+    from openai.types.chat import ChatCompletion
     from pydantic_ai.models import Model
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.models.openai._chat_completions import LenientChatCompletion
     from pydantic_ai.settings import ModelSettings
 
 _HINT = "Give the base of the API without user, password or query, for example http://127.0.0.1:8080/v1."
@@ -106,6 +111,9 @@ _FORMAT = re.compile(
     re.IGNORECASE,
 )
 """Words of a server that does not know how JSON is asked for; any other refusal would be the same without."""
+_RENAMED = re.compile(
+    r"\buse\b[^\n]{0,40}max_completion_tokens|max_completion_tokens[^\n]{0,40}\binstead", re.IGNORECASE
+)
 _UNPARSED = re.compile(
     r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
 )
@@ -122,6 +130,7 @@ class Failure:
             machine, where nobody bills.
         rejected: True when the way in which JSON is asked for was refused, as a server does that knows no schemas.
         narrow: True when the model's context was exceeded, not a proxy's bytes or the tokens of a minute.
+        renamed: True when the server wants the answer's longest length as ``max_completion_tokens``.
         unparsed: True when the model answered and its server could not make out what, as llama.cpp's says of an
             answer that was cut.
         wait: Seconds that the provider asked to wait; None when it did not say.
@@ -132,6 +141,7 @@ class Failure:
     unbilled: bool = False
     rejected: bool = False
     narrow: bool = False
+    renamed: bool = False
     unparsed: bool = False
     wait: float | None = None
 
@@ -172,6 +182,7 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
         transient=(transient or status == _REQUEST_TIMEOUT) and not unparsed,
         unparsed=unparsed,
         unbilled=local or refused or _never_sent(error) or isinstance(error, exceptions.UserError),
+        renamed=status in _REJECTED_STATUS and _RENAMED.search(said) is not None,
         rejected=status in _REJECTED_STATUS and _FORMAT.search(said) is not None,
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
     )
@@ -280,6 +291,7 @@ class ProviderRequest:
     max_thoughts: int
     timeout: float
     way: Way = "native"
+    renamed: bool = False
 
     def __repr__(self) -> str:
         return f"Question({self.provider}:{self.model}, {self.prompt.label})"
@@ -397,7 +409,7 @@ def _model(question: ProviderRequest, client: AsyncClient) -> Model:
 
     if not question.url:
         return OpenAIChatModel(question.model, provider=OpenAIProvider(api_key=key, http_client=client))
-    return OpenAIChatModel(
+    return _tolerant_model()(
         question.model,
         provider=OpenAICompatibleProvider(
             "openai-compatible",
@@ -405,10 +417,32 @@ def _model(question: ProviderRequest, client: AsyncClient) -> Model:
             api_key=key,
             http_client=client,
             profile=OpenAIModelProfile(
-                openai_chat_supports_max_completion_tokens=False, supports_json_object_output=question.way != "plain"
+                openai_chat_supports_max_completion_tokens=question.renamed,
+                supports_json_object_output=question.way != "plain",
             ),
         ),
     )
+
+
+@functools.cache
+def _tolerant_model() -> type[OpenAIChatModel]:
+    """Return the model of compatible servers; its library is imported only when one is asked."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+
+    class TolerantModel(OpenAIChatModel):
+        """Reads an answer whose usage is not whole; its tokens are then counted here."""
+
+        def _validate_completion(self, response: ChatCompletion) -> LenientChatCompletion:
+            usage = response.usage
+            if usage is not None:
+                parts: tuple[object, object] = (usage.prompt_tokens, usage.completion_tokens)
+                if not all(isinstance(part, int) for part in parts):
+                    response.usage = None
+                else:
+                    usage.total_tokens = usage.prompt_tokens + usage.completion_tokens
+            return super()._validate_completion(response)
+
+    return TolerantModel
 
 
 def _sendable(text: str) -> str:
@@ -484,7 +518,6 @@ class ProviderModel:
         self._asks_left = 0 if context or not url else _ASKS
         self._learned = learned_window(url or provider, model)
         self._sleep = sleep
-        self._way: Way = "native"
         self._thinks = False
 
     def __repr__(self) -> str:
@@ -494,6 +527,11 @@ class ProviderModel:
     def name(self) -> str:
         """Provider and model, the name a user chooses it by."""
         return f"{self._provider}:{self._model}"
+
+    @property
+    def thinks(self) -> bool:
+        """Whether an answer was cut before anything of it was written."""
+        return self._thinks
 
     def context(self) -> int:
         """Return how many tokens the model reads at once, as set or as its server says; 0 when nobody says.
@@ -521,7 +559,7 @@ class ProviderModel:
             ModelUnavailable: There was no answer, also after the attempts.
         """
         self._check_paid()
-        longest = self._longest_answer(prompt)
+        longest = self._longest_answer(prompt, schema)
         with chatted(
             provider=self._provider,
             model=self._model,
@@ -551,13 +589,20 @@ class ProviderModel:
         if not on_this_machine(self._url) and (not self._paid_calls or paid_calls_refused()):
             raise PaidCallRefused(f"a call of {self.name} may cost money and paid calls are switched off")
 
-    def _longest_answer(self, prompt: Prompt) -> int:
-        """Return the most tokens of the answer: the prompt's own limit unless the model thinks first."""
-        usual = 0 if self._thinks else prompt.answer_tokens
-        longest = min(usual or self._max_output_tokens, self._max_output_tokens)
-        context = min(self._context or self._learned.named, self._learned.named or self._context)
-        if context:
-            longest = min(longest, max(_SHORTEST_ANSWER, context - _counted(prompt)))
+    def _longest_answer(self, prompt: Prompt, schema: Mapping[str, object]) -> int:
+        """Return the most tokens of the answer: the prompt's own limit, as far as the context holds it with reserve.
+
+        A context that was only guessed from refusals keeps no answer below the prompt's own limit.
+        """
+        longest = min(prompt.answer_tokens or self._max_output_tokens, self._max_output_tokens)
+        written = _counted(prompt) + count_tokens(_schema_words(schema))
+        named = self._learned.named
+        known = min(self._context or named, named or self._context)
+        if known:
+            longest = min(longest, max(_SHORTEST_ANSWER, answer_beside(known, written)))
+        if context := self._learned.context(self._context):
+            least = prompt.answer_tokens or _SHORTEST_ANSWER
+            longest = min(longest, max(least, answer_beside(context, written)))
         return longest
 
     def _answered(
@@ -566,14 +611,14 @@ class ProviderModel:
         """Return the answer of the first attempt that brings one."""
         most = _most_tokens(prompt, schema) + max(longest, self._max_output_tokens if not self._url else 0)
         needed = needed_context(_counted(prompt), min(longest, prompt.answer_tokens))
-        way = self._way
+        ways = WAYS if self._provider == "openai" else WAYS[:2]
+        way = ways[min(self._learned.formats, len(ways) - 1)]
         attempt = 0
         while True:
             attempt += 1
             question = self._question(prompt, schema, temperature, longest, way)
             result = self._attempted(question, most)
             if isinstance(result, ProviderAnswer):
-                self._way = way
                 if self._url and was_truncated(_said(prompt), _counted(prompt), result.input_tokens):
                     self._learned.refused(needed)
                     raise ContextExceeded(
@@ -587,14 +632,16 @@ class ProviderModel:
                 return ProviderAnswer(
                     text="", model=self._model, way=way, input_tokens=0, output_tokens=0, finish="length"
                 )
-            ways = WAYS if self._provider == "openai" else WAYS[:2]
-            if result.rejected and way != ways[-1]:
+            if result.renamed and not question.renamed:
+                self._learned.limit_renamed()
+            elif result.rejected and way != ways[-1]:
                 way = ways[ways.index(way) + 1]
+                self._learned.format_refused(ways.index(way))
             elif result.transient and attempt < ATTEMPTS and (result.wait or 0.0) <= LONGEST_WAIT:
                 self._sleep(_pause(attempt, result.wait))
             else:
                 if result.narrow and isinstance(result.error, ContextExceeded):
-                    self._learned.refused(needed, result.error.context)
+                    self._learned.refused(needed_context(_counted(prompt), longest), result.error.context)
                 raise result.error
 
     def _question(
@@ -612,6 +659,7 @@ class ProviderModel:
             max_thoughts=self._max_output_tokens,
             timeout=self._timeout or self._seconds(prompt, longest),
             way=way,
+            renamed=self._learned.renamed,
         )
 
     def _seconds(self, prompt: Prompt, longest: int) -> float:
@@ -635,7 +683,7 @@ class ProviderModel:
         self, budget: TokenBudget, booked: Reservation, question: ProviderRequest, result: ProviderAnswer | Failure
     ) -> None:
         """Book what was used: what was reported, else what it comes to by our own count."""
-        schema = "" if question.way == "native" else json.dumps(dict(question.schema))
+        schema = "" if question.way == "native" else _schema_words(question.schema)
         sent = _counted(question.prompt) + count_tokens(schema)
         if isinstance(result, ProviderAnswer):
             reported = result.input_tokens + result.output_tokens
@@ -652,6 +700,10 @@ def _said(prompt: Prompt) -> str:
 
 def _counted(prompt: Prompt) -> int:
     return count_tokens(_said(prompt))
+
+
+def _schema_words(schema: Mapping[str, object]) -> str:
+    return json.dumps(dict(schema), ensure_ascii=False, separators=(",", ":"))
 
 
 def _most_tokens(prompt: Prompt, schema: Mapping[str, object]) -> int:

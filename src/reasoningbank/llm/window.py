@@ -13,7 +13,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.settings import on_this_machine
-from reasoningbank.types.ports import MIN_CONTEXT, SizedModel
+from reasoningbank.types.ports import MIN_CONTEXT, SizedModel, ThinkingModel
 
 if TYPE_CHECKING:
     from reasoningbank.types.ports import LanguageModel
@@ -33,7 +33,7 @@ _LONGEST_REPLY = 1_000_000
 _LONGEST_ERROR = 8_000
 _CONTEXT_KEYS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "context_window")
 _TOO_LONG = re.compile(
-    r"exceed_context_size|context_length_exceeded|string_above_max_length|model_context_window_exceeded"
+    r"exceed_context_size|context_length_exceeded|model_context_window_exceeded"
     r"|exceeds? (?:the )?(?:available |max(?:imum)? |model'?s? )*context"
     r"|exceeded (?:the )?(?:max(?:imum)? )?context|larger than the max(?:imum)? context"
     r"|context (?:size|length|window)[^.\n]{0,40}(?:exceeded|too small|overflow)|context overflow"
@@ -48,14 +48,23 @@ _TOO_LONG = re.compile(
     r"|longer than the model'?s? (?:context|input)|larger than the model input length"
     r"|(?:input|prompt) length[^.\n]{0,60}exceeds|prompt exceeds max|exceed(?:s|ed)? (?:the )?model'?s? token"
     r"|context window exceeds|model'?s context length is only|n_keep[^\n]{0,20}>= ?n_ctx"
-    r"|(?:prompt|input)[^.\n]{0,40} is too long|range of input length|string too long|must have less than \d+ tokens"
+    r"|(?:prompt|input)[^.\n]{0,40} is too long|range of input length|must have less than \d+ tokens"
     r"|input token count[^\n]{0,60}only supports|request (?:body )?too large|request_too_large"
     r"|context_?window_?exceeded|context_?length_?exceeded|tokens_limit_reached|max_prompt_tokens_exceeded"
-    r"|expected maxlength|be less than max_seq_len|than (?:the )?max(?:imum)? context|but the configured context size"
-    r"|(?:prompt|input)[ _]tokens? too long"
+    r"|expected maxlength"
+    r"|(?:less|greater|longer|larger) than (?:the )?max_seq_len|than (?:the )?max(?:imum)? context"
+    r"|but the configured context size|(?:prompt|input)[ _]tokens? too long"
+    r"|(?:prompt|input|context|输入|上下文|提示词?)\s*[^\s,.]{0,10}(?:超长|过长|太长|超出|超过)"
     r"|prompt_too_long|max(?:imum)? (?:input |prompt )?tokens (?:of \d+ )?(?:is |was )?exceeded",
     re.IGNORECASE,
 )
+_LONG_STRING = re.compile(r"string too long|string_above_max_length", re.IGNORECASE)
+_SHORT_FIELD = re.compile(
+    r"(?:\bfor|\binvalid|\bparam\w*|\bfield)\W{1,8}(?:user|model|name|stop|metadata|seed|tools?|functions?"
+    r"|response_format|safety_identifier|prompt_cache_key)\b",
+    re.IGNORECASE,
+)
+"""A field of a request that is no part of the prompt."""
 _EXCEEDS = re.compile(
     r"exceed(?:s|ed|ing)?\b[^\n]{0,80}?\b(?:context(?! deadline| cancel)|window\b"
     r"|(?<!output )(?<!completion )tokens?[ _]limit|max(?:imum)? (?:message|input|prompt) tokens)"
@@ -88,7 +97,7 @@ _SAID = (
     re.compile(r"exceed context limit:[^>\n]{0,60}>\s*(\d[\d,]{2,9})", re.I),
     re.compile(r"must be <= (\d[\d,]{2,9})", re.I),
     re.compile(r"max(?:imum)? context(?: length)?: (\d[\d,]{2,9})|context window limit \((\d[\d,]{2,9})\)", re.I),
-    re.compile(r"max_seq_len \((\d[\d,]{2,9})\)|exceeds? the (?:total tokens )?limit (?:of )?(\d[\d,]{2,9})", re.I),
+    re.compile(r"max_seq_len[ :=(]+(\d[\d,]{2,9})|exceeds? the (?:total tokens )?limit (?:of )?(\d[\d,]{2,9})", re.I),
     re.compile(r"total tokens limit (\d[\d,]{2,9})|token count[^\n]{0,40}cannot exceed (\d[\d,]{2,9})", re.I),
 )
 
@@ -157,6 +166,8 @@ def is_overflow(said: str) -> bool:
     beginning = said[:_LONGEST_ERROR]
     if _TOO_LONG.search(beginning) is not None:
         return True
+    if _LONG_STRING.search(beginning) is not None:
+        return _SHORT_FIELD.search(beginning) is None
     return _EXCEEDS.search(beginning) is not None and _OF_A_TIME.search(beginning) is None
 
 
@@ -177,7 +188,9 @@ def is_of_a_time(said: str) -> bool:
 
 
 class LearnedWindow:
-    """What refusals have taught about how much a model reads at once. Safe to use from several threads.
+    """What refusals have taught about a model: how much it reads at once, which formats its server does not know.
+
+    Safe to use from several threads.
 
     A request counts with its longest answer and with the reserve, as a context that it needs. Where a server names its
     context, that is it; else it is the longest request that was read since something was refused, and at first half of
@@ -186,7 +199,8 @@ class LearnedWindow:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._named = self._refused = self._read = 0
+        self._named = self._refused = self._read = self._formats = 0
+        self._renamed = False
 
     def refused(self, needed: int, named: int = 0) -> None:
         """Note a request that was too long, and the context that the server named; 0 when it named none."""
@@ -201,6 +215,25 @@ class LearnedWindow:
         with self._lock:
             if needed < self._refused:
                 self._read = max(self._read, needed)
+
+    def format_refused(self, formats: int) -> None:
+        """Note how many of the ways in which JSON is asked for were refused so far."""
+        with self._lock:
+            self._formats = max(self._formats, formats)
+
+    @property
+    def formats(self) -> int:
+        """How many of the ways in which JSON is asked for were refused."""
+        return self._formats
+
+    def limit_renamed(self) -> None:
+        """Note that the server wants the answer's longest length under its newer name."""
+        self._renamed = True
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the answer's longest length is called ``max_completion_tokens`` there."""
+        return self._renamed
 
     @property
     def named(self) -> int:
@@ -270,6 +303,11 @@ def context_of(model: LanguageModel) -> int:
     return model.context() if isinstance(model, SizedModel) else 0
 
 
+def thinks_first(model: LanguageModel) -> bool:
+    """Return whether a model was seen to think before it answers, so that its answers need more room."""
+    return isinstance(model, ThinkingModel) and model.thinks
+
+
 def is_small(model: LanguageModel) -> bool:
     """Return whether the model's context is known to be so small that the short prompts fit it better."""
     return 0 < context_of(model) <= SHORT_BELOW
@@ -278,3 +316,8 @@ def is_small(model: LanguageModel) -> bool:
 def room_beside(context: int, *written: str, answer: int) -> int:
     """Return the tokens that are left for material, by our vocabulary, beside what is written and the answer."""
     return math.floor((context - answer) * (1 - RESERVE)) - sum(map(count_tokens, written))
+
+
+def answer_beside(context: int, written: int) -> int:
+    """Return the tokens that a context leaves for the answer beside so many written ones and their reserve."""
+    return context - math.ceil(written / (1 - RESERVE))

@@ -126,3 +126,12 @@ class SizedModel(Protocol):
 
     def context(self) -> int:
         """Return the tokens of a request and its answer together; 0 when that is not known."""
+
+
+@runtime_checkable
+class ThinkingModel(Protocol):
+    """A language model of which it is seen whether it thinks first; a ``LanguageModel`` need not be one."""
+
+    @property
+    def thinks(self) -> bool:
+        """Whether its answers are longer than what is asked for, because it thinks before it writes."""
