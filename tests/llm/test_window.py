@@ -613,3 +613,24 @@ def test_what_a_whole_exchange_cost_is_booked_to_the_token(tmp_path: Path) -> No
         assert judge(LONG, model, at=NOW).verdict == "success"
         assert len(server.requests) == len(replies)
     assert budget.spent() == 1_500 + 400 + 1_600 + 60
+
+
+@promise(
+    "llm:reserved",
+    "Before a call no more is reserved than what other tokenizers may count of it, with the longest answer; a session "
+    "of 6,000 tokens is judged within a budget of 20,000.",
+    source="issue Any model (budget)",
+)
+def test_a_call_is_made_where_its_reservation_fits_the_day(tmp_path: Path) -> None:
+    budget = TokenBudget(tmp_path / "ledger", 20_000)
+    held: list[int] = []
+
+    def answer(asked: Asked) -> Reply:
+        held.append(budget.spent())
+        tokens = sum(count_tokens(str(each["content"])) for each in messages(asked))
+        return completion(OPINION, input_tokens=tokens, output_tokens=60)
+
+    with ReplayServer(answer) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url, budget=budget)
+        assert judge(LONG, model, at=NOW).verdict == "success"
+    assert 1.5 * budget.spent() < held[0] < 2.2 * budget.spent()

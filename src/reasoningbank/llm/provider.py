@@ -707,7 +707,7 @@ def _schema_words(schema: Mapping[str, object]) -> str:
 
 
 def _most_tokens(prompt: Prompt, schema: Mapping[str, object]) -> int:
-    """Return most input tokens: no token is shorter than a byte.
+    """Return most input tokens: what other tokenizers count at most, and no token is shorter than a byte.
 
     The schema counts twice, as it may be said in words too.
 
@@ -715,8 +715,10 @@ def _most_tokens(prompt: Prompt, schema: Mapping[str, object]) -> int:
     """
     text = prompt.instructions + prompt.material
     breaks = sum(text.count(character) for character in _BREAKABLE)
-    written = len(json.dumps(dict(schema), ensure_ascii=False).encode("utf-8", "replace"))
-    return len(text.encode("utf-8", "replace")) + 3 * breaks + 2 * written + _OVERHEAD
+    said = _schema_words(schema)
+    longest = len(text.encode("utf-8", "replace")) + 2 * len(said.encode("utf-8", "replace"))
+    counted = math.ceil((_counted(prompt) + 2 * count_tokens(said)) * OTHER_TOKENIZERS)
+    return min(longest, counted) + 3 * breaks + _OVERHEAD
 
 
 def _pause(attempt: int, asked: float | None) -> float:
