@@ -92,7 +92,8 @@ pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subproce
 server = RawServer(subprocess.Popen([*rbank, "serve", *scope], **pipes))
 server.hello()
 asked = {"name": "memory_search", "arguments": {"query": "a question"}}
-server.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}, 120)
+if "asks first" in sys.argv:
+    server.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}, 120)
 for words in json.loads(sys.argv[1]):
     shell = ["sh", "-c", '"$@"; exit $?', "sh", *rbank, *words, *scope, "--json"]
     done = subprocess.run(shell, capture_output=True, text=True)
@@ -118,7 +119,7 @@ def test_a_command_of_a_client_that_nobody_knows_is_no_person(tmp_path: Path, is
         environment = clean_environment(home)
         environment["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[1]}"
         done = subprocess.run(
-            [sys.executable, "-c", CLIENT, json.dumps(commands)],
+            [sys.executable, "-c", CLIENT, json.dumps(commands), "asks first"],
             env=environment, capture_output=True, text=True, timeout=300, check=True,
         )  # fmt: skip
         recorded, *refused = [json.loads(line) for line in done.stdout.splitlines()]
@@ -126,6 +127,73 @@ def test_a_command_of_a_client_that_nobody_knows_is_no_person(tmp_path: Path, is
         assert [code for code, _ in refused] == [4, 4, 4]
         person = ran(home, *lie[:3], "--content", "Rows are counted from one.", *lie[5:])
         assert json.loads(person.stdout)["standing"] == "vouched"
+
+
+@promise("trust:unknown-client")
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own server", "shared server"])
+def test_the_first_connection_of_all_is_known_before_there_is_a_bank(tmp_path: Path, is_shared: bool) -> None:
+    home = tmp_path / "home"
+    record = ("record", "--title", "T", "--content", "Rows are counted from two.", "--outcome", "success")
+    with run_directory() as folder, shared_in(folder) if is_shared else nullcontext():
+        environment = clean_environment(home)
+        environment["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[1]}"
+        done = subprocess.run(
+            [sys.executable, "-c", CLIENT, json.dumps([record, (*record, "--vouched"), ("token", "create", "t")])],
+            env=environment, capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+        recorded, *refused = [json.loads(line) for line in done.stdout.splitlines()]
+    assert json.loads(recorded[1])["standing"] == "claim"
+    assert [code for code, _ in refused] == [4, 4]
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+FAMILY = """
+import json, os, subprocess, sys
+from pathlib import Path
+from mcp_processes import RawServer
+from reasoningbank.integrations.client_sessions import principal_of
+rbank = [sys.executable, "-m", "reasoningbank.cli"]
+scope = ["--tenant", "acme", "--project", "shop"]
+pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+server = RawServer(subprocess.Popen([*rbank, "serve", *scope], **pipes))
+server.hello()
+def call(number, name, **arguments):
+    params = {"name": name, "arguments": arguments}
+    answer = server.ask({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}, 120)
+    return answer["result"]["structuredContent"]
+if len(sys.argv) == 1:
+    lesson = {"title": "Count rows from two", "content": "Rows are counted from two.", "outcome": "success"}
+    own = call(1, "memory_record", **lesson)["id"]
+    print(own, flush=True)
+    input()
+    subprocess.run([sys.executable, "-c", os.environ["FAMILY"], own], check=True, stdin=subprocess.DEVNULL)
+    found = call(2, "memory_search", query="rows are counted from two")["memories"]
+    print(*[each["standing"] for each in found if each["id"] == own], flush=True)
+else:
+    call(1, "memory_search", query="rows are counted from two")
+    call(2, "memory_feedback", memory_id=sys.argv[1], helpful=True)
+server.end()
+"""
+"""A client that records, and has a process of its own confirm that through a server of its own."""
+
+
+@promise("trust:principal")
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own server", "shared server"])
+def test_a_client_confirms_nothing_through_a_process_that_it_starts(tmp_path: Path, is_shared: bool) -> None:
+    home = tmp_path / "home"
+    with run_directory() as folder, shared_in(folder) if is_shared else nullcontext():
+        environment = clean_environment(home) | {"FAMILY": FAMILY}
+        environment["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[1]}"
+        with subprocess.Popen(
+            [sys.executable, "-c", FAMILY], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as client:
+            assert client.stdin is not None
+            assert client.stdout is not None
+            client.stdout.readline()
+            ran(home, "search", QUESTION)  # a person beside it, below the same ancestors
+            client.stdin.write("\n")
+            client.stdin.flush()
+            assert client.stdout.readline().strip() == "claim"
 
 
 @promise("trust:principal")

@@ -126,9 +126,10 @@ def is_agents() -> bool:
 
 
 class Connection:
-    """Notes that the client which started a server holds a connection to it, as soon as there is a data directory.
+    """Notes that the client which started a server holds a connection to it, and makes the data directory for that.
 
-    Nothing is noted of a server that a person has started in a terminal: what is above that terminal is no client.
+    Without it a command that the client runs first would make the directory itself, and look like a person's. Nothing
+    is noted of a server that a person has started in a terminal: what is above that terminal is no client.
 
     Args:
         home: The data directory.
@@ -141,10 +142,11 @@ class Connection:
 
     def note(self) -> None:
         """Note it, unless that is done; what is left of clients that ended is removed."""
-        if self._client is None or not self._home.is_dir():
+        if self._client is None:
             return
         folder = self._home.joinpath(*CONNECTED)
         with suppress(OSError):
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             private_folder(folder.parent)
             private_folder(folder)
             for other in folder.iterdir():

@@ -86,6 +86,7 @@ def _relayed(
     membership: Membership | None,
 ) -> bool:
     """Be a relay to the shared server until the client is gone; False at once where there can be none."""
+    from reasoningbank.integrations.client_sessions import Connection
     from reasoningbank.integrations.processes import process_of
     from reasoningbank.integrations.shared_server import Greeting, join, place_of
     from reasoningbank.mcp.schemas import tools_of
@@ -98,6 +99,7 @@ def _relayed(
     place = place_of(settings, banks)
     if place is None:
         return False
+    Connection(settings.home, parent).note()  # a client is answered before the shared server knows of it
     try:
         directory = os.getcwd()  # noqa: PTH109 - a text is wanted
         connection = join(place, start=True)

@@ -197,7 +197,8 @@ class SharedServer:
             keeper.look_after(greeting.tenant)
             keeper.work()
             if greeting.kind != "mcp":
-                speaker = principal_of(self._settings.home, _starter(connection, greeting))
+                starter, note = _starter(connection, greeting), greeting.kind != "command"
+                speaker = principal_of(self._settings.home, starter, note=note)
                 answering = Answering(banks, self._settings, speaker)
                 answer = await to_thread.run_sync(answering.answer, greeting, limiter=limiter)
                 await loop.sock_sendall(connection, json.dumps(answer).encode("ascii") + b"\n")
