@@ -139,10 +139,12 @@ def test_what_a_killed_server_has_left_is_removed(tmp_path: Path, folder: Path, 
     eventually(lambda: not servers_in(folder))
     assert [*folder.glob("*.sock")]
     assert [*folder.glob("*.lock")]
+    persons = tmp_path / "persons"  # in the first one this process has held a connection, so it is an agent's
+    persons.mkdir(mode=0o700)
     rbank = Path(sys.executable).parent / "rbank"
     done = subprocess.run(
         [str(rbank), *command],
-        env=clean_environment(home) | {"REASONINGBANK_EMBEDDER": "minilm"},
+        env=clean_environment(persons) | {"REASONINGBANK_EMBEDDER": "minilm"},
         cwd=home.parent,
         capture_output=True,
         timeout=120,
