@@ -73,7 +73,9 @@ def test_initialize_is_answered_before_anything_heavy_is_imported(tmp_path: Path
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert ("mcp" in imported) == (entrance == "in process")
     assert not imported & set(HEAVY)
-    assert not (tmp_path / "home").exists()
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["run"], (
+        "there is a note of the client, and no bank"
+    )
 
 
 @promise("mcp:stdout", "Nothing but protocol reaches standard output, whatever prints.", source="issue 2")
