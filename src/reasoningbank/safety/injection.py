@@ -198,18 +198,25 @@ _FEWEST_WORDS = 4
 _WARNING = re.compile(
     r"\b(?:never|do not|don't|must not|mustn't|should not|shouldn't|cannot|can't|no(?:body|t) to|avoid|refuses? to"
     r"|refused to|instead of|rather than|forbid\w*|stop|dangerous to|unsafe to|warn\w* against|beware of|danger of"
-    r"|habit of)(?P<between>(?: [\w'/-]+){0,3}) ?[`\"'(]{0,2}$",
+    r"|habit of|nobody should(?: ever)?|no one should(?: ever)?|rejects?|vermeide[nt]?|evit(?:a|e|en|ar)"
+    r"|(?:nie(?:mals)?|kein(?:e[nmrs]?)?|nunca|jam\u00e1s"
+    r"|(?:nunca|jam\u00e1s|no) (?:ejecut|us|canali[cz]|corr|instal|lan[cz]|descarg)\w{1,5})"
+    r"(?= ?[`\"'(]{0,2}$))(?P<between>(?: [\w'/-]+){0,3}) ?[`\"'(]{0,2}$",
     re.IGNORECASE,
 )
-"""A warning whose verb stands at the end, with at most three words between and no other sign."""
+"""A warning whose verb stands at the end, with at most three words between and no other sign. In German and Spanish,
+where the verb of an order may follow what it governs, no word stands between."""
 _NO_WARNING = re.compile(
     r" (?:by|forget|worry|wait|fail|hesitate|bother|mind|miss|omit|neglect|delay|until|without|only|just|let|refuse"
-    r"|avoid|skip|stop|not|and|but|then)\b",
+    r"|avoid|skip|stop|not|and|but|then|before|unless|except|lack\w*|missing|remov\w*|delet\w*|drop\w*|block\w*"
+    r"|disabl\w*|replac\w*|chang\w*|reject\w*|ohne|bevor|nur|und|aber|sin|antes|solo|y|pero|olvid\w*|quit\w*|elimin\w*)\b",
     re.IGNORECASE,
 )
 """Words by which a warning orders what stands behind them."""
 _TAKEN_BACK = re.compile(
-    r"\b(?:no (?:reason|need) to|nothing|wrong|mistake|error|not to|never|why|n't|do not|cannot) $", re.IGNORECASE
+    r"\b(?:no (?:reason|need) to|nothing|wrong|mistake|error|not to|never|why|n't|do not|cannot|oder|warum|wieso"
+    r"|no|nicht|nie|nunca|qu\u00e9) $",
+    re.IGNORECASE,
 )
 """What before a warning turns it around."""
 _WARNED_AFTER = re.compile(
