@@ -454,6 +454,8 @@ ENTRANCES: Mapping[str, Entrance] = MappingProxyType(
 """Every other way in, by name."""
 APART = frozenset({"shared file", "override", "graph", "inherited evidence", "places", "votes after quarantine"})
 """Families that are kept apart: never used to change the product."""
+REPORTED = frozenset({"briefing flood", "hook sessions", "unknown client"})
+"""Ways in that somebody from outside reported and that were closed for it: of neither half."""
 
 
 def entered(arena: Arena, names: Sequence[str] = tuple(ENTRANCES)) -> Iterator[Entered]:
