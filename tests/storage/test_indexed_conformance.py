@@ -19,6 +19,7 @@ from storage.contract import (
     ChangeConformance,
     Conformance,
     FilterConformance,
+    IndexConformance,
     MemoryConformance,
     PairConformance,
     SearchConformance,
@@ -91,11 +92,11 @@ class TestSqliteQdrant(Indexed, StoreConformance):
     """One collection for the banks of all tenants."""
 
 
-class TestPostgresQdrant(Database, StoreConformance):
+class TestPostgresQdrant(Database, IndexConformance):
     """A database beside Qdrant."""
 
 
-class TestPostgresPgvector(Database, StoreConformance):
+class TestPostgresPgvector(Database, IndexConformance):
     """A database with pgvector in it."""
 
     apart = False
@@ -111,7 +112,7 @@ class TestPostgresPgvector(Database, StoreConformance):
         return "pgvector"
 
 
-class TestSqliteMilvusLite(Indexed, StoreConformance):
+class TestSqliteMilvusLite(Indexed, IndexConformance):
     """A file of Milvus Lite."""
 
     def vectors(self, number: int) -> str:  # noqa: ARG002 - all places share it

@@ -41,11 +41,27 @@ class StoreConformance(
     """All of it."""
 
 
+class IndexConformance(
+    MemoryConformance,
+    FilterConformance,
+    SearchConformance,
+    PairConformance,
+    LifecycleConformance,
+    TransactionConformance,
+    ScopeConformance,
+    TraceConformance,
+    GraphConformance,
+    ChangeConformance,
+):
+    """What an index of vectors takes part in; jobs, evidence and the like never ask it."""
+
+
 __all__ = [
     "ADVERSARIAL_NAMES",
     "ChangeConformance",
     "Conformance",
     "FilterConformance",
+    "IndexConformance",
     "MemoryConformance",
     "PairConformance",
     "SearchConformance",

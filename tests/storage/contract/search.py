@@ -183,7 +183,7 @@ class SearchConformance(Conformance):
 
             def write() -> None:
                 try:
-                    for number in range(1, 60):
+                    for number in range(1, 30):
                         with store.transaction() as transaction:
                             transaction.memories.insert(
                                 lesson(f"m{number}"), indexed("kiwi", vector(*NORTH), vector(*UP))
