@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reasoningbank.operations.operation import Operation
 
 NamedKind: TypeAlias = Literal[IdKind, "quarantine"]
-"""What an id on the command line names."""
+"""The kind of thing that an id on the command line names."""
 _KINDS: Mapping[str, NamedKind] = {
     "answer_id": "node",
     "approve": "memory",
@@ -33,11 +33,11 @@ _KINDS: Mapping[str, NamedKind] = {
     "trajectory_id": "trajectory",
     "trajectory_ids": "trajectory",
 }
-"""What an argument of this name names, in every command that has it, unless the table says otherwise (``ids``)."""
+"""The kind of thing that an argument of a name names in every command, unless the table says otherwise (``ids``)."""
 _GENERATED = 36
 """The length of an id that this program has made: nothing else begins with a whole one."""
 _CHOSEN = frozenset({"node", "edge"})
-"""What has ids that callers choose, so that the id of one may begin like that of another."""
+"""The kinds whose ids callers choose, so that the id of one may begin like that of another."""
 _LISTED = 5
 _TITLE = 60
 

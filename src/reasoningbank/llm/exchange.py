@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reasoningbank.types.ports import LanguageModel, Prompt
 
 CORRECTION = "Your last answer could not be used"
-"""What the second question of an exchange says, and no first one does."""
+"""Words that only the second question of an exchange has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -530,7 +530,7 @@ class ProviderModel:
 
     @property
     def thinks(self) -> bool:
-        """Whether an answer was cut before anything of it was written."""
+        """True when an answer was cut before anything of it was written."""
         return self._thinks
 
     def context(self) -> int:

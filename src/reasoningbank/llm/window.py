@@ -72,7 +72,7 @@ _EXCEEDS = re.compile(
     r"|context limit[^.\n]{0,40}(?:exceeded|reached)",
     re.IGNORECASE,
 )
-"""What any server may say; a rate, a quota or a time that was exceeded may be told in the same words."""
+"""Words of any server; a rate, a quota or a time that was exceeded may be told in the same words."""
 _OF_A_TIME = re.compile(
     r"per[ _-]?(?:second|minute|hour|day|month)|\b[tr]p[mds]\b|rate[ _-]?limit|quota|daily|monthly|too many requests"
     r"|time[ -]?out|timed out|deadline",
@@ -188,7 +188,7 @@ def is_of_a_time(said: str) -> bool:
 
 
 class LearnedWindow:
-    """What refusals have taught about a model: how much it reads at once, which formats its server does not know.
+    """Limits of a model that refusals have taught: how much it reads at once, which formats its server does not know.
 
     Safe to use from several threads.
 
@@ -223,7 +223,7 @@ class LearnedWindow:
 
     @property
     def formats(self) -> int:
-        """How many of the ways in which JSON is asked for were refused."""
+        """The number of ways in which JSON is asked for that were refused."""
         return self._formats
 
     def limit_renamed(self) -> None:
