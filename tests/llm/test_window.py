@@ -378,6 +378,21 @@ def test_longer_answers_fit_into_a_context_that_counts_them(size: int, begun: st
     assert len(refused) <= (told != "said")
 
 
+@promise("llm:answer-room")
+@pytest.mark.parametrize("length", [1, 5])
+def test_a_longer_answer_that_is_refused_takes_no_step_from_a_short_session(length: int) -> None:
+    steps = tuple(replace(step, observation=f"Fare {number}. " * 20) for number, step in enumerate(LONG.steps[:length]))
+    words = json.dumps({"error": {"message": "This model's maximum context length is 4096 tokens."}})
+    window = Counting(4_096, needs=700, words=words, begun="<think>well", factor=1.12)
+    with ReplayServer(window) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert judge(replace(LONG, steps=steps), model, at=NOW).verdict == "success"
+        sent = [request.text for request in server.requests]
+    assert len([total for total in window.totals if total > window.size]) == 1
+    for number in range(length):
+        assert sent[0].count(f"Fare {number}.") == sent[-1].count(f"Fare {number}.") == 20
+
+
 @promise("llm:halved")
 def test_a_second_question_that_is_too_long_is_halved_with_the_first() -> None:
     refused = Reply(status=400, body=OVERFLOWS["Ollama"])

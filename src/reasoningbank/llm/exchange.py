@@ -197,9 +197,9 @@ def exchange_within(
             taken_back = grown and not length.bounded and (0 < known < (context or known + 1) or room <= least)
             if room <= least and not taken_back:
                 raise (first or error) from None
-            room = min(room, count_tokens(asked.material))
             if not taken_back:
-                room = max(least, room // 2 - (0 if known else schema))
+                sent = min(room, count_tokens(asked.material))
+                room = max(least, sent // 2 - (0 if known else schema))
             context, refused, length = known, True, _AnswerLength(long=grown, bounded=grown)
 
 
