@@ -393,6 +393,16 @@ def test_a_longer_answer_that_is_refused_takes_no_step_from_a_short_session(leng
         assert sent[0].count(f"Fare {number}.") == sent[-1].count(f"Fare {number}.") == 20
 
 
+@promise("llm:reading")
+@pytest.mark.parametrize("draft", ["<think>maybe {} hmm, step 2", "<think>{}", "<think>{}</think>"])
+def test_a_draft_among_thoughts_is_no_answer_on_the_wire_either(draft: str) -> None:
+    failed = json.dumps({**json.loads(OPINION), "completeness": "not met", "verdict": "failure", "probability": 0.1})
+    answers = [completion(text, input_tokens=6_000) for text in (draft.format(OPINION), failed)]
+    with ReplayServer(answers) as server:
+        assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "failure"
+        assert len(server.requests) == 2
+
+
 @promise("llm:halved")
 def test_a_second_question_that_is_too_long_is_halved_with_the_first() -> None:
     refused = Reply(status=400, body=OVERFLOWS["Ollama"])

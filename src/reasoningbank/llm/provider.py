@@ -419,6 +419,8 @@ def _model(question: ProviderRequest, client: AsyncClient) -> Model:
             profile=OpenAIModelProfile(
                 openai_chat_supports_max_completion_tokens=question.renamed,
                 supports_json_object_output=question.way != "plain",
+                # The library keeps thoughts that never end as text and drops their mark, by which we refuse them.
+                thinking_tags=("\0", "\0"),
             ),
         ),
     )
