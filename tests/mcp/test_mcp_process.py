@@ -109,13 +109,13 @@ def test_it_answers_what_it_was_asked_and_leaves_when_its_input_ends(start_serve
 
 
 @promise("mcp:no-bank-unasked", "A client that only connects leaves no bank behind.", source="contextd row 3")
-def test_a_client_that_only_connects_leaves_nothing_behind(start_server: StartServer, tmp_path: Path) -> None:
+def test_a_client_that_only_connects_leaves_no_bank_behind(start_server: StartServer, tmp_path: Path) -> None:
     server = start_server()
     server.hello()
     assert len(server.ask({"jsonrpc": "2.0", "id": "list", "method": "tools/list"})["result"]["tools"]) == 9
     time.sleep(0.5)
     assert server.end() == 0
-    assert not (tmp_path / "home").exists()
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["run"], "a note of the client, and no bank"
 
 
 @promise("mcp:sigterm", "A signal ends the stdio server cleanly while its input stays open.", source="issue 2")
