@@ -12,7 +12,6 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import MemoryNotFound
 from reasoningbank.memories.standing import speaking
-from reasoningbank.operations.composed import search_lessons
 from reasoningbank.safety.quotation import kind_of
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.memory import Memory
@@ -232,24 +231,6 @@ def test_a_flood_does_not_push_another_source_out(local_bank: Bank, text: str) -
         assert honest.id in [hit.id for hit in shown[:5]]
         assert len([hit for hit in shown[:5] if hit.id != honest.id]) <= 2
     assert len(local_bank.search(QUESTION, limit=40, session="asked again").memories) == 40
-
-
-@promise("trust:flood")
-def test_a_flood_takes_no_more_places_in_a_search_by_lesson(local_bank: Bank) -> None:
-    with speaking("flood"):
-        for number in range(60):
-            text = f"A network call that fails now and then wants part {number} of table {number * 7}."
-            claimed(local_bank, f"{QUESTION} {number}", f"{QUESTION}: {text}", f"name {number}")
-    with speaking("honest"):
-        honest = claimed(local_bank)
-    own = local_bank.record(title="Network call fails", content="Ask the proxy for its log first.", outcome="success")
-    searched = [hit.id for hit in local_bank.search(QUESTION, limit=5, session="asked", by="lesson").delivered]
-    listed = [hit.lesson.id for hit in search_lessons(local_bank, QUESTION, session="asked again").lessons]
-    for shown in (searched, listed):
-        assert shown[0] == own.id
-        assert honest.id in shown
-        assert len(set(shown) - {own.id, honest.id}) <= 2
-    assert len(local_bank.search(QUESTION, limit=40, session="all", by="lesson").delivered) == 40
 
 
 @promise("trust:place")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,8 +56,6 @@ class LessonQuestion:
         linked_to: Only lessons linked with any of these nodes; None for all.
         fusion: How the legs are put together.
         min_score: At least this score; None leaves out only what no word and no cosine above the background speaks for.
-        pool: Return all that the legs bring, of which what is shown is chosen.
-        least: The fewest that each leg brings.
     """
 
     text: str
@@ -67,8 +65,6 @@ class LessonQuestion:
     linked_to: tuple[str, ...] | None = None
     fusion: Fusion = "weighted"
     min_score: float | None = None
-    pool: bool = False
-    least: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +91,7 @@ def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> 
     legs = _legs(store, embedder, question, terms)
     found = blend(legs, question.weights, lexical=(BM25_LEG,), fusion=question.fusion)
     kept, message = above(found, question.min_score, model_id=embedder.model_id, lexical=BM25_LEG, noun="lesson")
-    return FoundLessons(lessons=tuple(kept if question.pool else kept[: question.limit]), message=message)
+    return FoundLessons(lessons=tuple(kept[: question.limit]), message=message)
 
 
 def by_lesson(
@@ -136,64 +132,16 @@ def by_lesson(
         min_score=check_least(weights.min_score),
     )
     has_space(store, embedder)
-    found = find_lessons(store, embedder, replace(asked, pool=True))
+    found = find_lessons(store, embedder, asked)
+    memories = store.memories.many([each.id for each in found.lessons])
     hits = [
-        replace(hit, memory=revealed(hit.memory))
-        for hit in _placed(store, embedder, asked, found.lessons, question.min_confidence)
+        Hit(memory=revealed(memories[each.id]), relevance=each.score, legs=each.legs)
+        for each in found.lessons
+        if each.id in memories
     ]
     proven = [hit for hit in hits if hit.confidence >= question.min_confidence]
     unproven = [replace(hit, unproven=True) for hit in hits if hit.confidence < question.min_confidence]
-    return Found(tuple(proven), tuple(shared(unproven, before=proven[:FIRST])), message=found.message)
-
-
-def _placed(
-    store: Store, embedder: Embedder, asked: LessonQuestion, found: Sequence[Blended], least: float
-) -> list[Hit]:
-    """Return what is shown of lessons that were found, each where its standing and its source place it.
-
-    The rule is that of every search (``search/placement.py``). Whether a lesson answers the question says the relevance
-    of a search by memory, because the scores of a search by lesson depend on its weights. As there, what is proven and
-    what is not are placed apart; of both together one source has at most two of the first five places.
-    """
-    from reasoningbank.search.fusion import asked_floor
-    from reasoningbank.search.placement import FIRST, is_crowded, placed, shared
-    from reasoningbank.search.recall import FLOODED, Wanted, gather, rank
-
-    def hits_of(lessons: Sequence[Blended]) -> list[Hit]:
-        memories = store.memories.many([each.id for each in lessons])
-        return [
-            Hit(memory=memories[each.id], relevance=each.score, legs=each.legs)
-            for each in lessons
-            if each.id in memories
-        ]
-
-    best = hits_of(found[: asked.limit])
-    if not any(hit.standing == "claim" for hit in best):
-        return best
-    pool = hits_of(found)
-    if is_crowded(pool):
-        pool = hits_of(find_lessons(store, embedder, replace(asked, pool=True, least=FLOODED)).lessons)
-    vector = embedder.embed_queries([asked.text])[0]
-    (known,) = gather(store, vector, asked.text, [Wanted(asked.condition, len(pool))])
-    fused = {each.id: each for each in rank(known, embedder.model_id, floor=0.0)}
-    judged = [
-        replace(hit, relevance=fused[hit.id].relevance, fit=fused[hit.id].fit)
-        if hit.id in fused
-        else replace(hit, relevance=0.0, fit="weak")
-        for hit in pool
-    ]
-    floor = asked_floor(known.lexical.documents)
-    scored = {hit.id: hit for hit in pool}
-
-    def in_order(*, proven: bool) -> Iterator[Hit]:
-        hits = [hit for hit in judged if (hit.confidence >= least) == proven]
-        most = len(hits) + FIRST + 1
-        return iter(placed(hits, known.vectors, embedder.model_id, most, question=asked.text, floor=floor))
-
-    orders = {True: in_order(proven=True), False: in_order(proven=False)}
-    merged = [next(orders[hit.confidence >= least]) for hit in judged]
-    shown = shared(merged, whole=asked.limit > FIRST)[: asked.limit]
-    return [scored[hit.id] for hit in shown]
+    return Found(tuple(shared(proven)), tuple(shared(unproven, before=proven[:FIRST])), message=found.message)
 
 
 def above(
@@ -251,7 +199,7 @@ def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str
         embedder.embed_queries([question.text])[0] if dense else None,
         terms if by_words else "",
         question.condition,
-        max(question.limit * CANDIDATES_PER_HIT, question.least),
+        question.limit * CANDIDATES_PER_HIT,
         None if question.linked_to is None else store.graph.linked_row_ids(question.linked_to),
     )
     check_model(found.model_id, embedder.model_id)

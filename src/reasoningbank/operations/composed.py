@@ -181,9 +181,8 @@ def search_lessons(
         session: What the delivery counts for.
     """
     recall = bank.search(query, limit=limit, tags=tags, linked_to=linked_to, session=session, by="lesson")
-    found = tuple(
-        LessonHit(lesson=bank.memories.links(hit.id), score=hit.relevance, legs=hit.legs) for hit in recall.delivered
-    )
+    hits = sorted(recall.delivered, key=lambda each: (-each.relevance, each.id))
+    found = tuple(LessonHit(lesson=bank.memories.links(hit.id), score=hit.relevance, legs=hit.legs) for hit in hits)
     said = f"{counted(len(found), 'lesson')}." if found else recall.message
     return LessonAnswer(lessons=found, query=recall.query, message=said, warnings=recall.warnings)
 
