@@ -141,7 +141,7 @@ def _sessions(result: object) -> RenderableType | None:
         (
             name or "not captured yet",
             one.state,
-            _word(ended_text(one.verdict, one.said_by), [], []),
+            ended_text(one.verdict, one.said_by),
             str(one.shown),
             one.task,
             one.reason,

@@ -232,7 +232,7 @@ class LearnedWindow:
 
     @property
     def renamed(self) -> bool:
-        """Whether the answer's longest length is called ``max_completion_tokens`` there."""
+        """True when the answer's longest length is called ``max_completion_tokens`` there."""
         return self._renamed
 
     @property

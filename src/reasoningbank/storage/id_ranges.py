@@ -1,4 +1,4 @@
-"""Which ids begin with a text: one range of an index for each kind of thing."""
+"""Find the ids that begin with a text: one range of an index for each kind of thing."""
 
 from __future__ import annotations
 

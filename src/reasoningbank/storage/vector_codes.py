@@ -17,7 +17,7 @@ CODED_FROM = 50_000
 _LEAST = 1_000
 _PER_HIT = 20
 _SHARE = 32
-"""Of so many vectors one is compared exactly, and at least ``_LEAST`` or ``_PER_HIT`` for each hit that is wanted."""
+"""One of so many vectors is compared exactly, and at least ``_LEAST`` or ``_PER_HIT`` for each hit that is wanted."""
 _MOST = 4
 """When more than one vector in so many would be compared, comparing all of them is as fast."""
 _AT_ONCE = 16_384

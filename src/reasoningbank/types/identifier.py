@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 IdKind: TypeAlias = Literal["memory", "own memory", "trajectory", "session", "trace", "node", "edge", "deleted part"]
-"""What an id names: a memory of the tenant, one of this project, or another thing of this project."""
+"""The kinds of things that ids name: a memory of the tenant, one of this project, or another thing of this project."""
 
 SHORTEST_BEGINNING = 4
 """The fewest characters that stand for an id that begins with them."""

@@ -134,4 +134,4 @@ class ThinkingModel(Protocol):
 
     @property
     def thinks(self) -> bool:
-        """Whether its answers are longer than what is asked for, because it thinks before it writes."""
+        """True when its answers are longer than what is asked for, because it thinks before it writes."""
