@@ -130,6 +130,18 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def home_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh data directory for commands in this process, which meet no setting and no folder of the developer."""
+    for name in list(os.environ):
+        if name.startswith("REASONINGBANK_"):
+            monkeypatch.delenv(name)
+    directory = tmp_path / "home"
+    monkeypatch.setenv("REASONINGBANK_HOME", str(directory))
+    monkeypatch.chdir(tmp_path)
+    return directory
+
+
+@pytest.fixture
 def clock() -> FrozenClock:
     """A clock that moves when it is told to."""
     return FrozenClock()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import stat
 from collections.abc import Callable
@@ -32,23 +31,11 @@ NOTHING_STOPPED: dict[str, list[str]] = {"quarantined": [], "left_out": []}
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh data directory; nothing of the developer's own settings."""
-    for name in list(os.environ):
-        if name.startswith("REASONINGBANK_"):
-            monkeypatch.delenv(name)
-    directory = tmp_path / "home"
-    monkeypatch.setenv("REASONINGBANK_HOME", str(directory))
-    monkeypatch.chdir(tmp_path)
-    return directory
-
-
-@pytest.fixture
-def run(home: Path) -> Run:
+def run(home_of_commands: Path) -> Run:
     """Runs one command line in tenant acme and project shop."""
 
     def invoke(*arguments: str, text: str | None = None) -> Result:
-        assert home
+        assert home_of_commands
         return CliRunner().invoke(rbank, ["--tenant", "acme", "--project", "shop", *arguments], input=text)
 
     return invoke
@@ -258,7 +245,7 @@ def test_every_class_of_error_has_a_documented_status() -> None:
 )
 @pytest.mark.parametrize("name", list(COMMANDS))
 @pytest.mark.parametrize("tenant", ["", " \t"])
-def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenant: str) -> None:
+def test_a_blank_tenant_is_refused_by_every_command(home_of_commands: Path, name: str, tenant: str) -> None:
     needed = {
         "record": ("--title", "t", "--content", "c", "--outcome", "success"),
         "search": ("q",),
@@ -309,17 +296,17 @@ def test_a_blank_tenant_is_refused_by_every_command(home: Path, name: str, tenan
     }.get(name, ())
     failed(CliRunner().invoke(rbank, ["--tenant", tenant, name, *needed, "--json"]), 4, "missing_tenant")
     failed(CliRunner().invoke(rbank, [name, *needed, "--tenant", tenant, "--json"]), 4, "missing_tenant")
-    assert not home.exists()
+    assert not home_of_commands.exists()
 
 
 @promise("cli:tenant-default", "The tenant is the option, then the setting, then the local user.", source="DESIGN D9")
 def test_the_tenant_is_the_option_then_the_setting_then_the_local_user(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home_of_commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tenant(*before: str) -> object:
         return done(CliRunner().invoke(rbank, [*before, "--project", "p", "stats", "--json"]))["tenant"]
 
-    assert home
+    assert home_of_commands
     monkeypatch.setenv("LOGNAME", "somebody")
     assert tenant() == "somebody"
     monkeypatch.setenv("REASONINGBANK_TENANT", "team")
@@ -501,8 +488,8 @@ def test_an_unknown_setting_or_value_is_an_error_with_a_suggestion(run: Run, mon
 
 
 @promise("cli:home-unusable", "A data directory that is none is an error with a hint.", source="issue, CLI")
-def test_a_home_that_cannot_be_used_is_an_error_with_a_hint(run: Run, home: Path) -> None:
-    home.write_text("a file where the directory should be", encoding="utf-8")
+def test_a_home_that_cannot_be_used_is_an_error_with_a_hint(run: Run, home_of_commands: Path) -> None:
+    home_of_commands.write_text("a file where the directory should be", encoding="utf-8")
     result = run("list", "--json")
     assert result.exit_code in {2, 5}
     error = json.loads(result.stderr)
@@ -543,22 +530,22 @@ def test_doctor_checks_that_the_model_could_be_asked(run: Run, monkeypatch: pyte
     "wrong.",
     source="issue, CLI",
 )
-def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, home: Path) -> None:
+def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, home_of_commands: Path) -> None:
     run(*RECORD)
     facts = cast(dict[str, str], done(run("doctor", "--json"))["facts"])
     assert "page checksums" in facts["engine"]
-    assert facts["home"] == str(home)
+    assert facts["home"] == str(home_of_commands)
     assert (facts["tenant from"], facts["project from"]) == ("--tenant", "--project")
     assert {"reasoningbank", "python", "embedder", "embedder model", "bank model", "permissions"} <= set(facts)
 
-    home.chmod(home.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
-    (home / "notes").write_text("x", encoding="utf-8")
+    home_of_commands.chmod(home_of_commands.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
+    (home_of_commands / "notes").write_text("x", encoding="utf-8")
     result = run("doctor", "--json")
     assert result.exit_code == 1
     assert "can be reached by others" in str(json.loads(result.stdout)["problems"])
-    home.chmod(0o700)
+    home_of_commands.chmod(0o700)
 
-    (bank,) = home.glob("banks/*/*.db")
+    (bank,) = home_of_commands.glob("banks/*/*.db")
     bank.write_bytes(b"this is not a bank" * 1000)
     for log in (*bank.parent.glob("*-wal"), *bank.parent.glob("*-shm")):
         log.unlink()
@@ -567,7 +554,7 @@ def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, 
     answer = json.loads(result.stdout)
     assert answer["healthy"] is False
     assert answer["problems"]
-    assert answer["facts"]["home"] == str(home)
+    assert answer["facts"]["home"] == str(home_of_commands)
 
 
 @promise(
@@ -576,12 +563,12 @@ def test_doctor_shows_facts_and_ends_with_one_when_something_is_wrong(run: Run, 
     source="review, doctor",
 )
 @pytest.mark.parametrize("named", [True, False])
-def test_doctor_makes_no_bank(named: bool, home: Path, tmp_path: Path) -> None:
+def test_doctor_makes_no_bank(named: bool, home_of_commands: Path, tmp_path: Path) -> None:
     place = ["--tenant", "acme", *(["--project", "new"] if named else []), "--url", f"sqlite:///{tmp_path}/banks"]
     result = CliRunner().invoke(rbank, ["doctor", "--json", *place])
     facts = cast(dict[str, str], done(result)["facts"])
     assert facts["location"] == "none: this project has no bank yet"
-    assert [*tmp_path.rglob("*.db"), *home.rglob("*.db")] == []
+    assert [*tmp_path.rglob("*.db"), *home_of_commands.rglob("*.db")] == []
 
 
 @promise("cli:reembed", "doctor names a change of embedder, and rbank reembed heals it.", source="DESIGN D11")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -20,29 +19,17 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh data directory; nothing of the developer's own settings, and no client of an agent."""
-    for name in list(os.environ):
-        if name.startswith("REASONINGBANK_"):
-            monkeypatch.delenv(name)
-    directory = tmp_path / "home"
-    monkeypatch.setenv("REASONINGBANK_HOME", str(directory))
-    monkeypatch.chdir(tmp_path)
-    return directory
-
-
-@pytest.fixture
-def bank(home: Path) -> Iterator[Bank]:
+def bank(home_of_commands: Path) -> Iterator[Bank]:
     """The bank of tenant acme and project shop that the commands work on."""
-    assert home
+    assert home_of_commands
     with Bank.open(tenant="acme", project="shop") as opened:
         yield opened
 
 
 @pytest.fixture
-def run(home: Path) -> Run:
+def run(home_of_commands: Path) -> Run:
     """Runs one command line in tenant acme and project shop."""
-    assert home
+    assert home_of_commands
 
     def invoke(*arguments: str, **others: str) -> Result:
         return CliRunner(env=others).invoke(rbank, ["--tenant", "acme", "--project", "shop", *arguments])

@@ -13,12 +13,7 @@ from promises import promise
 from reasoningbank.cli import app as group
 from reasoningbank.demo.graph import QUESTION, copy_shop_graph
 
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory of its own."""
-    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("home_of_commands")
 
 
 def graph(*line: str, given: str | None = None) -> Result:
@@ -37,8 +32,8 @@ def graph(*line: str, given: str | None = None) -> Result:
     "lesson with its nodes; the same again adds nothing.",
     source="spec/memoria_haios P24",
 )
-def test_remember_stores_a_file_or_stdin_once(home: Path, finished_conversation: Mapping[str, object]) -> None:
-    file = home / "conversation.json"
+def test_remember_stores_a_file_or_stdin_once(tmp_path: Path, finished_conversation: Mapping[str, object]) -> None:
+    file = tmp_path / "conversation.json"
     file.write_text(json.dumps(finished_conversation), encoding="utf-8")
     first = json.loads(graph("remember", str(file), "--json").stdout)
     assert {node["label"] for node in first["nodes"]} >= {"UserRequest", "AgentAction", "DataSource", "AgentAnswer"}
@@ -51,12 +46,12 @@ def test_remember_stores_a_file_or_stdin_once(home: Path, finished_conversation:
 
 
 @promise("cli:graph-remember")
-def test_an_unusable_file_is_refused_with_a_hint(home: Path) -> None:
+def test_an_unusable_file_is_refused_with_a_hint(tmp_path: Path) -> None:
     cases = {"missing.json": None, "list.json": "[]", "broken.json": "{", "empty.json": "{}", "long.json": '{"x": 1}'}
     for name, text in cases.items():
         if text is not None:
-            (home / name).write_text(text, encoding="utf-8")
-        done = graph("remember", str(home / name), "--json")
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        done = graph("remember", str(tmp_path / name), "--json")
         assert done.exit_code == (5 if text is None else 2)
         assert json.loads(done.stderr)["hint"]
 
@@ -72,9 +67,9 @@ def test_an_unusable_file_is_refused_with_a_hint(home: Path) -> None:
     "with tags of the graph alone; ask=False never asks; it works without a model.",
     source="spec/memoria_haios P21",
 )
-def test_ask_prints_paths_as_sentences_or_one_question(home: Path) -> None:
-    copy_shop_graph(home / "shop.json")
-    assert graph("import", str(home / "shop.json")).exit_code == 0
+def test_ask_prints_paths_as_sentences_or_one_question(tmp_path: Path) -> None:
+    copy_shop_graph(tmp_path / "shop.json")
+    assert graph("import", str(tmp_path / "shop.json")).exit_code == 0
     answer = json.loads(graph("ask", QUESTION, "--budget", "700", "--json").stdout)
     assert answer["tokens"] <= 700
     assert max(len(path["sentences"]) for path in answer["paths"]) >= 3

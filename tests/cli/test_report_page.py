@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,17 +16,6 @@ from reasoningbank.cli.app import rbank
 from reasoningbank.settings import Settings
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)"> \u202egnihtyna & "more" {{ 7*7 }}'
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh data directory; nothing of the developer's own settings."""
-    for name in list(os.environ):
-        if name.startswith("REASONINGBANK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "home"
 
 
 def report(*arguments: str) -> Result:
@@ -48,9 +36,9 @@ class Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def fill(home: Path, ratings: int) -> None:
+def fill(home_of_commands: Path, ratings: int) -> None:
     """Record two memories, one with hostile text, and rate them."""
-    with Bank.open(tenant="acme", project="shop", settings=Settings(home=home, holdout=0.0)) as bank:
+    with Bank.open(tenant="acme", project="shop", settings=Settings(home=home_of_commands, holdout=0.0)) as bank:
         good = bank.record(title=f"Good {HOSTILE}", content="Retry.", outcome="success", vouched=True)
         poor = bank.record(title="Poor advice", content="Delete it all.", outcome="success", vouched=True)
         for number in range(ratings):
@@ -64,8 +52,8 @@ def fill(home: Path, ratings: int) -> None:
     "that help most and least, tokens, SC-001 to SC-006; every stored text is escaped.",
     source="issue 16, Reports",
 )
-def test_the_page_stands_alone_and_shows_hostile_texts_as_texts(home: Path) -> None:
-    fill(home, 30)
+def test_the_page_stands_alone_and_shows_hostile_texts_as_texts(home_of_commands: Path) -> None:
+    fill(home_of_commands, 30)
     done = report("--html", "team.html", "--json")
     assert done.exit_code == 0, done.output
     written = json.loads(done.stdout)
@@ -92,20 +80,20 @@ def test_the_page_stands_alone_and_shows_hostile_texts_as_texts(home: Path) -> N
 
 @promise("report:page")
 @pytest.mark.parametrize("ratings", [0, 5])
-def test_below_twenty_cases_the_page_says_that_there_is_not_enough_data(home: Path, ratings: int) -> None:
+def test_below_twenty_cases_the_page_says_that_there_is_not_enough_data(home_of_commands: Path, ratings: int) -> None:
     if ratings:
-        fill(home, ratings)
+        fill(home_of_commands, ratings)
     done = report("--html", "team.html")
     assert done.stdout.startswith("Wrote ")
     page = Path("team.html").read_text(encoding="utf-8")
     assert re.search(r"not enough data yet: 0 of 20 sessions with memory, 0 of 20 sessions without memory", page)
     assert f"not enough data yet: {2 * ratings} of 20 ratings" in page
     assert 'class="picture"' not in page
-    assert home.exists() == bool(ratings)
+    assert home_of_commands.exists() == bool(ratings)
 
 
 @promise("report:page")
-def test_an_unusable_place_is_refused_and_the_plain_report_stays(home: Path) -> None:
-    assert home
+def test_an_unusable_place_is_refused_and_the_plain_report_stays(home_of_commands: Path) -> None:
+    assert home_of_commands
     assert report("--html", "nowhere/team.html").exit_code == 5
     assert "met a memory" in report().stdout

@@ -26,14 +26,6 @@ CALLER = Caller(tenant="acme", session="s1")
 LESSON = {"title": "Retry a failed call", "content": "Wait, then retry the failed call.", "outcome": "success"}
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory for commands in this process."""
-    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "home"
-
-
 def run(*words: str) -> dict[str, Any]:
     """Runs a command for one JSON object."""
     result = CliRunner().invoke(rbank, ["--tenant", "acme", "--project", "shop", *words, "--json"])
@@ -49,7 +41,7 @@ def run(*words: str) -> dict[str, Any]:
     "rbank briefing and rbank session-outcome have the options and JSON fields that other programs rely on.",
     source="issue, Interface exactly",
 )
-def test_the_commands_have_the_interface_that_other_programs_rely_on(home: Path) -> None:
+def test_the_commands_have_the_interface_that_other_programs_rely_on(home_of_commands: Path) -> None:
     stored = run("record", "--title", LESSON["title"], "--content", LESSON["content"], "--outcome", "success")
     brief = run("briefing", "--session", "s")
     assert set(brief) == {"text", "tokens", "items", "left_out", "session"}
@@ -120,7 +112,9 @@ def test_capture_knows_the_tool_and_the_command(tools: Tools) -> None:
 
 
 @promise("inject:command")
-def test_a_reversed_verdict_tells_the_movement_as_it_was_and_an_unknown_session_is_named(home: Path) -> None:
+def test_a_reversed_verdict_tells_the_movement_as_it_was_and_an_unknown_session_is_named(
+    home_of_commands: Path,
+) -> None:
     stored = run("record", "--title", LESSON["title"], "--content", LESSON["content"], "--outcome", "success")
     run("briefing", "--task", LESSON["title"], "--session", "s")
     run("session-outcome", "s", "failed")

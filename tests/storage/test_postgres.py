@@ -6,7 +6,6 @@ import json
 import random
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,8 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postgres_servers import PostgresServer, shared_server, why_none
+from postgres_writers import writers_at_work
 from promises import promise
-from reasoningbank.errors import BankError, ConfigurationError, StoreUnavailable
+from reasoningbank.errors import ConfigurationError, StoreUnavailable
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.postgres_connection import pool_of
 from reasoningbank.storage.rows import LAST, LEGS_PER_KEY
@@ -264,59 +264,17 @@ def test_a_killed_server_loses_no_acknowledged_write() -> None:
     if reason := why_none():
         pytest.skip(reason)
     server = PostgresServer(durable=True)
-    acknowledged: list[str] = []
-    refused: list[BankError] = []
-    stop = threading.Event()
     try:
-        place = server.url(server.created(), server.role())
-        place = server.url("prepared", server.role())
-        store = opened(place)
-        guard = threading.Lock()
-
-        def work(worker: int) -> None:
-            number = 0
-            while not stop.is_set():
-                number += 1
-                name = f"w{worker}-{number}"
-                try:
-                    fill(store, [(lesson(name), indexed("kiwi"))])
-                except BankError as error:
-                    refused.append(error)
-                    stop.wait(0.05)
-                else:
-                    with guard:
-                        acknowledged.append(name)
-
-        workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for worker in workers:
-            worker.start()
-        for _ in range(3):
-            before = len(acknowledged)
-            _wait_for(lambda before=before: len(acknowledged) > before + 8)
-            server.kill()
-            server.start()
-        before = len(acknowledged)
-        _wait_for(lambda: len(acknowledged) > before + 8)
-        stop.set()
-        for worker in workers:
-            worker.join()
-        assert {type(error) for error in refused} <= {StoreUnavailable}
-        kept = {memory.id for memory in store.memories.page(EVERYTHING, limit=0, offset=0)}
-        assert set(acknowledged) <= kept
-        assert store.check().problems == ()
-        store.close()
+        with closing(opened(server.url("prepared", server.role()))) as store:
+            with writers_at_work(store, 4) as writers:
+                for _ in range(3):
+                    writers.wait_for_more(8)
+                    server.kill()
+                    server.start()
+                writers.wait_for_more(8)
+            writers.check_nothing_is_lost()
     finally:
-        stop.set()
         server.stop()
-
-
-def _wait_for(happened: Any) -> None:
-    import time
-
-    until = time.monotonic() + 120
-    while not happened():
-        assert time.monotonic() < until, "it did not happen within two minutes"
-        time.sleep(0.02)
 
 
 def derived(chance: random.Random) -> Indexed:

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from many_servers import wait_until
 from postgres_servers import shared_server
+from postgres_writers import writers_at_work
 from promises import promise
-from reasoningbank.errors import BankError, StoreUnavailable
 from reasoningbank.storage import open_storage
 from reasoningbank.types.scope import Scope
-from storage.contract.base import EVERYTHING, fill, indexed, lesson
 
 SCOPE = Scope(tenant="acme", project="shop")
 CUT_SECONDS = 10.0
@@ -115,43 +113,14 @@ def network() -> Iterator[tuple[Network, str]]:
 )
 def test_a_network_that_is_cut_loses_no_acknowledged_write(network: tuple[Network, str]) -> None:
     carried, url = network
-    acknowledged: list[str] = []
-    refused: list[BankError] = []
-    stop = threading.Event()
     with closing(open_storage(url, home=Path("unused")).open(SCOPE)) as store:
-
-        def work(worker: int) -> None:
-            number = 0
-            while not stop.is_set():
-                number += 1
-                name = f"w{worker}-{number}"
-                try:
-                    fill(store, [(lesson(name), indexed("kiwi"))])
-                except BankError as error:
-                    refused.append(error)
-                    stop.wait(0.05)
-                else:
-                    acknowledged.append(name)
-
-        workers = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-        for worker in workers:
-            worker.start()
-        try:
+        with writers_at_work(store, 3) as writers:
             for fault, seconds in ((carried.stall, 2.0), (carried.cut, CUT_SECONDS)):
-                before = len(acknowledged)
-                wait_until(lambda before=before: len(acknowledged) > before + 6, 60)
-                assert fault == carried.cut or refused == []
+                writers.wait_for_more(6)
+                assert fault == carried.cut or writers.refused == []
                 fault()
                 time.sleep(seconds)
                 carried.flow()
-            before = len(acknowledged)
-            wait_until(lambda: len(acknowledged) > before + 6, 60)
-        finally:
-            stop.set()
-            for worker in workers:
-                worker.join()
-        assert refused
-        assert {type(error) for error in refused} == {StoreUnavailable}
-        kept = {memory.id for memory in store.memories.page(EVERYTHING, limit=0, offset=0)}
-        assert set(acknowledged) <= kept
-        assert store.check().problems == ()
+            writers.wait_for_more(6)
+        assert writers.refused
+        writers.check_nothing_is_lost()
