@@ -14,6 +14,7 @@ from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.admission import Ready, admit, prepare
 from reasoningbank.memories.similarity import NEIGHBOURS, cosine_similarity, is_near
+from reasoningbank.safety.injection import is_blank
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.corroboration import corroborate
@@ -288,8 +289,8 @@ def _lesson(found: FoundLesson) -> Item:
 
 def lesson_content(what_went_wrong: str, do_instead: str) -> str:
     """Return the content of a preventive lesson: what went wrong and, when that is known, what to do instead."""
-    lines = [f"{label}{text.strip()}" for label, text in ((WENT_WRONG, what_went_wrong), (DO_INSTEAD, do_instead))]
-    return "\n".join(line for line, text in zip(lines, (what_went_wrong, do_instead), strict=True) if text.strip())
+    said = ((WENT_WRONG, what_went_wrong), (DO_INSTEAD, do_instead))
+    return "\n".join(f"{label}{text.strip()}" for label, text in said if not is_blank(text))
 
 
 MAX_TASK = 2_000
