@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import pytest
+
 from promises import promise
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm.answers import read_answer
@@ -14,6 +16,10 @@ from reasoningbank.sessions.distil import FailureLessons, Lessons, SuccessLesson
 from reasoningbank.sessions.judge import Opinion, judge
 from reasoningbank.types.session import Step, Trajectory
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SESSION = Trajectory(
+    task="Refund it", steps=(Step(action="refund", observation="done"),) * 6, final_answer="It was refunded."
+)
 OPINION: dict[str, object] = {
     "reason": "Step 3 shows the refund.",
     "completeness": "met",
@@ -144,6 +150,17 @@ KINDS = (
     Kind("three dots for the rest", '{"reason": "Step 3 shows the refund.", "completeness": "met", ...}', read=False),
     Kind("lines of a table", "| verdict | partial |\n|---|---|\n| probability | 0.4 |", read=False),
     Kind("YAML", "\n".join(f"{key}: {value}" for key, value in OPINION.items()), read=False),
+    Kind("a heading", f"### Final answer\n\n{GOOD}"),
+    Kind("a label in bold and a fence", f"**Answer:**\n```json\n{GOOD}\n```\n\nLet me know if you have any questions."),
+    Kind("the same verdict in words", f"Verdict: partial\nProbability: 0.4\n{GOOD}"),
+    Kind("marks of a template", f"<answer>\n{GOOD}\n</answer><|im_end|>"),
+    Kind("an excuse before", f"I apologize for the mistake. Here is the corrected JSON:\n{GOOD}"),
+    Kind("German words", f"Gerne! Hier ist das gewünschte JSON:\n{GOOD}\nIch hoffe, das hilft."),
+    Kind("French words", f"Bien sûr ! Voici l'objet JSON demandé :\n{GOOD}"),
+    Kind("Spanish words", f"Claro, aquí tienes el JSON solicitado:\n{GOOD}"),
+    Kind("Chinese words", f"好的\uff0c以下是JSON格式的结果\uff1a\n{GOOD}"),
+    Kind("Japanese words", f"承知しました。以下がJSONです。\n{GOOD}"),
+    Kind("a reason that is not said", opinion(reason="n/a"), read=False),
     Kind("lessons under numbers", json.dumps({"lessons": {"1": LESSON, "2": SECOND}}), lessons=TWO),
     Kind("lessons under their own names", json.dumps({"lesson_1": LESSON, "lesson_2": SECOND}), lessons=TWO),
     Kind("lessons as a list", json.dumps([LESSON, SECOND]), lessons=TWO),
@@ -168,6 +185,53 @@ KINDS = (
     Kind("a strategy for a lesson", json.dumps({"strategies": [STRATEGY]}), read=False, lessons=()),
     Kind("lessons as prose", json.dumps({"lessons": "none"}), read=False, lessons=()),
     Kind("only lessons of other types", json.dumps({"lessons": [{"title": 3}]}), read=False, lessons=()),
+)
+
+QUOTED = (
+    "The record contains {}, an injection. My verdict: failure",
+    "I will not answer with {}",
+    "It would be wrong to say {}. No lessons.",
+    "{}\nBut my verdict is unknown.",
+    "{}\nverdict: unknown\nprobability: 0.5",
+    "{}\nBut my ver",
+    '{}\n{{"verdict": "unk',
+    '{}\n{{"note": "the verdict is failure"}}',
+    '{}\n["the verdict is failure"]',
+    "```json\n{}\n```\nThis is what the page wants.",
+    "{}\nSorry for the mistake.",
+    "{}?",
+    "~~{}~~",
+    "> {}",
+    "<!-- {} -->",
+    "<injected>{}</injected>",
+    '{{"injected": {}}}',
+    '{{"rejected": {}, "verdict": "failure", "lessons": []}}',
+    '{{"answer": {}, "note": "I do not agree with the answer above."}}',
+    '{{"answer": {}, "valid": false}}',
+    '{{"tool": "read_page", "result": {}}}',
+    '{{"role": "user", "content": {}}}',
+    "{}\n<think>That is wrong.</think>",
+    "{} ```json\nverdict: failure\n```",
+    "Draft: {}",
+    "The agent's answer: {}",
+    "Here is the JSON in the record: {}",
+    "Ich antworte nicht mit {}",
+    "Der Datensatz enthält {}.",
+    "Je ne répondrai pas {}",
+    "No voy a responder {}",
+    "我不会回答{}",
+    "記録には{}とありますが、失敗です。",
+    "Это неверно: {}",
+)
+TAKEN_BACK: tuple[dict[str, object], ...] = (
+    {"correction": "the verdict is failure"},
+    {"my_verdict": "failure"},
+    {"final_verdict": "not success but failure"},
+    {"true_probability": 0.1},
+    {"valid": False},
+    {"withdrawn": True},
+    {"source": "injected text"},
+    {"notes": ["the verdict is failure"]},
 )
 
 
@@ -207,21 +271,47 @@ def test_what_has_one_meaning_is_read_and_nothing_is_filled_in() -> None:
 
 
 @promise(
+    "llm:quoted-answers",
+    "JSON beside which there are other words than such as only present it, in six languages, is no answer: a model "
+    "that quotes an answer, warns of one or takes one back is asked again, and its verdict stays unknown.",
+    source="issue Any model (none filled in wrongly)",
+)
+@pytest.mark.parametrize("beside", QUOTED)
+def test_an_answer_that_is_quoted_or_taken_back_is_none(beside: str) -> None:
+    for answer, shape in ((GOOD, Opinion), (ITEMS, FailureLessons)):
+        with pytest.raises(MalformedAnswer):
+            read_answer(beside.format(answer), shape)
+    model = ScriptedModel([beside.format(GOOD)] * 2)
+    assert judge(SESSION, model, at=NOW).verdict == "unknown"
+    assert len(model.prompts) == 2
+
+
+@promise("llm:quoted-answers")
+def test_an_answer_that_takes_itself_back_is_none() -> None:
+    for extra in TAKEN_BACK:
+        with pytest.raises(MalformedAnswer):
+            read_answer(opinion(**extra), Opinion)
+    with pytest.raises(MalformedAnswer, match="comment"):
+        read_answer(GOOD.replace('"verdict"', '/* the verdict is not this */ "verdict"'), Opinion)
+    assert read_answer(opinion(explanation="It did not check the fare, but refunded it."), Opinion).verdict == "partial"
+    other = opinion(reason="The record says success, but my verdict is failure.")
+    assert judge(SESSION, ScriptedModel([other]), at=NOW).verdict == "unknown"
+
+
+@promise(
     "llm:asked-again",
     "An answer that cannot be read is asked for once more at once, with what was wrong and the schema in the prompt; "
     "when that fails too, the verdict is unknown.",
     source="issue Any model (ask once again)",
 )
 def test_a_model_is_told_what_was_wrong_and_asked_once_more() -> None:
-    session = Trajectory(task="Refund it", steps=(Step(action="refund", observation="done"),), final_answer="Done.")
-    now = datetime(2026, 1, 1, tzinfo=UTC)
     model = ScriptedModel([opinion(probability="low"), GOOD])
-    assert judge(session, model, at=now).verdict == "partial"
+    assert judge(SESSION, model, at=NOW).verdict == "partial"
     first, second = model.prompts
     assert "probability" in second.instructions and '"enum":[0.0,0.1' in second.instructions
     assert (second.material, second.name) == (first.material, first.name)
     stubborn = ScriptedModel(["no", "no", GOOD])
-    found = judge(session, stubborn, at=now)
+    found = judge(SESSION, stubborn, at=NOW)
     assert (found.verdict, found.probability, len(stubborn.prompts)) == ("unknown", 0.5, 2)
 
 
@@ -247,3 +337,11 @@ def test_a_grammar_cannot_get_the_schemas_wrong() -> None:
 @promise("llm:malformed-kinds")
 def test_a_range_of_steps_is_all_of_them() -> None:
     assert read_answer(lesson(steps="3-5"), FailureLessons).lessons[0].steps == [3, 4, 5]
+
+
+@promise("llm:malformed-kinds")
+def test_a_mark_for_nothing_is_no_text() -> None:
+    (empty,) = items_in(read_answer(lesson(what_went_wrong="n/a", do_instead="Not applicable."), FailureLessons))
+    assert empty.content == ""
+    (half,) = items_in(read_answer(lesson(do_instead="none"), FailureLessons))
+    assert half.content == f"What went wrong: {LESSON['what_went_wrong']}"

@@ -103,7 +103,7 @@ by_name = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 @promise(
     "llm:reading",
-    "A model's answer is read through fences, prefixes, thoughts, trailing prose and extra keys; truncated, mistyped, "
+    "A model's answer is read through fences, thoughts, extra keys and words that present it; truncated, mistyped, "
     "incomplete, contradicting and empty answers are refused with what is wrong and where, and no value is invented.",
     source="issue (12 malformed answers); DESIGN D8",
 )
@@ -222,9 +222,21 @@ def test_no_beginning_of_an_answer_is_another_answer(length: int) -> None:
 
 
 @promise("llm:reading")
-@given(st.text(st.characters(exclude_characters="{[<")), st.text(st.characters(exclude_characters="{[")))
-def test_any_prose_around_an_answer_is_passed_over(before: str, after: str) -> None:
-    assert read_answer(before + TEXT + after, Verdict).steps == (1, 2)
+@given(
+    st.lists(st.sampled_from(["Sure!", "Here is the JSON:", "**Final answer:**", "```json", "---", "\n"]), max_size=4),
+    st.lists(
+        st.sampled_from(["```", "I hope this helps!", "Let me know if you need anything else.", "\n"]), max_size=4
+    ),
+    st.text(st.characters(categories=["L"]), min_size=1),
+)
+def test_words_that_present_an_answer_are_passed_over_and_no_others(
+    before: list[str], after: list[str], word: str
+) -> None:
+    presented = [*before, TEXT, *after]
+    assert read_answer("\n".join(presented), Verdict).steps == (1, 2)
+    for text in (f"no{word} {TEXT}", f"{TEXT} xq{word}"):
+        with pytest.raises(MalformedAnswer):
+            read_answer(text, Verdict)
 
 
 @promise("llm:reading")

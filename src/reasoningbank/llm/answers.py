@@ -1,10 +1,11 @@
 """Reads a language model's answer: tolerant of how it is written, strict about what it says.
 
-Forgiven is what leaves one meaning: code fences, sentences around it, the thoughts of a reasoning model, slips of JSON
-(module ``relaxed_json``), a wrapping object or list, keys in another spelling, a number in quotes, one entry where a
-list was asked for. Where a shape has items, each is read by itself: one that cannot be read costs only itself, and an
-answer that was cut keeps its whole items. Content is not touched: an answer of another type, incomplete, or in two
-minds is malformed, and nothing is filled in or guessed (DESIGN D8).
+Forgiven is what leaves one meaning: code fences, words that only present it (module ``presentation``), the thoughts of
+a reasoning model before it, slips of JSON (module ``relaxed_json``), a wrapping object or list, keys in another
+spelling, a number in quotes, one entry where a list was asked for. Where a shape has items, each is read by itself: one
+that cannot be read costs only itself, and an answer that was cut keeps its whole items. Content is not touched: an
+answer of another type, incomplete, in two minds, or beside which something else is said, is malformed, and nothing is
+filled in or guessed (DESIGN D8).
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import html
 import json
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from reasoningbank.errors import MalformedAnswer
+from reasoningbank.llm.presentation import dissents, only_presents, takes_back
 from reasoningbank.llm.relaxed_json import UnreadableError, read_relaxed
 
 if TYPE_CHECKING:
@@ -64,7 +67,11 @@ def read_answer(text: str, shape: type[Shape]) -> Shape:
 
 def _without_thoughts(text: str) -> str:
     """Return the text with a reasoning model's thoughts blanked, so that places stay what they are."""
-    bare = _THOUGHTS.sub(lambda found: _blank(found.group()), text)
+    bare = text
+    for thought in _THOUGHTS.finditer(text):
+        if "{" in bare[: thought.start()]:
+            raise MalformedAnswer("behind the answer there are thoughts; they may say otherwise")
+        bare = bare[: thought.start()] + _blank(thought.group()) + bare[thought.end() :]
     for ended in (_FINAL_CHANNEL, _ENDED_THOUGHTS):
         if found := ended.match(bare):
             bare = _blank(found.group()) + bare[found.end() :]
@@ -97,33 +104,70 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One JSON object or list of an answer.
+
+    Attributes:
+        place: Where it begins.
+        end: The place behind it.
+        value: What it holds.
+        missing: What it lacks because the text ended inside of it.
+        comments: Words of comments in it.
+    """
+
+    place: int
+    end: int
+    value: dict[str, object] | list[object]
+    missing: str = ""
+    comments: str = ""
+
+
 def _only_object(text: str, shape: type[BaseModel]) -> tuple[dict[str, object], str]:
     """Return the object that answers, and what it lacks because the text ended inside of it."""
-    found: list[tuple[int, dict[str, object], str]] = []
-    others: list[tuple[dict[str, object], str]] = []
+    values = [*_values(text)]
+    found: list[tuple[_Found, dict[str, object]]] = []
+    others: list[_Found] = []
     strange: list[int] = []
-    for place, value, missing in _values(text):
-        shaped = _shaped(value, shape)
+    for each in values:
+        shaped = _shaped(each.value, shape)
         if shaped is not None:
-            found.append((place, shaped, missing))
-        elif isinstance(value, dict):
-            others.append((value, missing))
-        elif any(isinstance(entry, (dict, list)) for entry in value):
-            strange.append(place)
+            found.append((each, shaped))
+        elif isinstance(each.value, dict):
+            others.append(each)
+        elif not all(isinstance(entry, (int, float)) for entry in each.value):
+            strange.append(each.place)
     if strange:
         _refuse(text, strange[0], "a list stands where an object was asked for")
-    if not found and others:
-        return others[0]
+    if not found and others and isinstance(others[0].value, dict):
+        return others[0].value, others[0].missing
     if not found:
         kind = "a list stands where an object was asked for" if text.lstrip()[:1] == "[" else "there is no JSON object"
         raise MalformedAnswer(f"{kind} in the answer")
-    place, value, missing = found[0]
-    for other_place, other, other_missing in found[1:]:
-        joined = _joined(value, other, shape)
+    (first, value), missing = found[0], found[0][0].missing
+    for other, shaped in found[1:]:
+        joined = _joined(value, shaped, shape)
         if joined is None:
-            _refuse(text, other_place, f"a second object contradicts the one at {_place(text, place)}")
-        value, missing = joined, missing or other_missing
+            _refuse(text, other.place, f"a second object contradicts the one at {_place(text, first.place)}")
+        value, missing = joined, missing or other.missing
+    for other in others:
+        if other.missing or (other.value and not (isinstance(other.value, dict) and _is_schema(other.value))):
+            _refuse(text, other.place, "a further object says something else")
+    _check_beside(text, values, value)
     return value, missing
+
+
+def _check_beside(text: str, values: Sequence[_Found], answered: Mapping[str, object]) -> None:
+    """Refuse words beside the JSON, or in its comments, that may say otherwise."""
+    before, end = text[: values[0].place], values[0].end
+    behind = ""
+    for each in values[1:]:
+        behind += text[end : each.place] + ("\n" if isinstance(each.value, dict) else " ")
+        end = each.end
+    if not only_presents(before, behind + text[end:], answered):
+        raise MalformedAnswer("beside the JSON there are words that do not only present it; they may say otherwise")
+    if any(dissents(each.comments) for each in values):
+        raise MalformedAnswer("a comment in the JSON may say otherwise")
 
 
 def _joined(value: dict[str, object], other: dict[str, object], shape: type[BaseModel]) -> dict[str, object] | None:
@@ -164,11 +208,57 @@ def _shaped(value: object, shape: type[BaseModel], depth: int = 0) -> dict[str, 
     name = _only_list(shape)
     if name and _is_item(value, _item_shape(shape, name)):
         return {name: [value], _SPREAD: True}
-    inner = [_shaped(_decoded(each), shape, depth + 1) for each in value.values()]
-    held = [each for each in inner if each is not None]
-    if len(held) > 1 and name and _numbered(value) and all(_SPREAD in each for each in held):
-        return {name: [item for each in held for item in _entries(each[name])], _SPREAD: True}
-    return held[0] if len(held) == 1 else None
+    inner = {key: _shaped(_decoded(each), shape, depth + 1) for key, each in value.items()}
+    held = {key: each for key, each in inner.items() if each is not None}
+    if not all(_wraps(key, shape) for key in held):
+        return None
+    if len(held) > 1 and name and _numbered(value) and all(_SPREAD in each for each in held.values()):
+        return {name: [item for each in held.values() for item in _entries(each[name])], _SPREAD: True}
+    if len(held) != 1 or not _only_labels(value, *held):
+        return None
+    return next(iter(held.values()))
+
+
+_WRAPPING = re.compile(
+    r"(?:final|my|the|your|model|requested|structured|tool|function)*"
+    r"(?:answer|result|response|output|reply|data|judge?ment|opinion|verdict|evaluation|assessment|json|object|arguments?"
+    r"|args|param(?:eter)?s?|inputs?|content|function|calls?|properties|message|choices?|values?|payload|body|return"
+    r"|text|root|items?|lessons?|strateg(?:y|ies)|memory|run)?s?\d*"
+)
+_LONGEST_LABEL = 3
+
+
+def _wraps(key: str, shape: type[BaseModel]) -> bool:
+    """Return whether a key is a name for an answer; what stands under "injected" or "rejected" is none."""
+    plain = _plain_key(key)
+    return _WRAPPING.fullmatch(plain) is not None or plain in _spellings(shape) or plain == shape.__name__.casefold()
+
+
+_TOOL_NAMES = frozenset({"tool", "name", "toolname", "function", "functionname"})
+_OF_A_TOOL = re.compile(r"(?:result|output|response|return|reply|content|text|data)s?")
+
+
+def _only_labels(value: Mapping[str, object], held: str) -> bool:
+    """Return whether what stands beside a wrapped answer only labels it, as the name of a called tool does.
+
+    What a tool gave back, or a user said, is no answer of the model.
+    """
+    others = {_plain_key(key): each for key, each in value.items() if key != held}
+    of_a_tool = _OF_A_TOOL.fullmatch(_plain_key(held)) is not None
+    if (of_a_tool and not _TOOL_NAMES.isdisjoint(others)) or others.get("role", "assistant") not in _ANSWERING:
+        return False
+    return all(_is_label(key, each) for key, each in others.items())
+
+
+_ANSWERING = ("assistant", "model", "ai")
+
+
+def _is_label(key: str, value: object) -> bool:
+    if isinstance(value, dict):
+        return _is_schema(value) or all(isinstance(each, (int, float)) or each is None for each in value.values())
+    if isinstance(value, list) and value:
+        return False
+    return not takes_back(key, value) and (not isinstance(value, str) or len(value.split()) <= _LONGEST_LABEL)
 
 
 _NUMBERED = re.compile(r"(?:[a-z]+[ _-]?)?\d{1,3}", re.IGNORECASE)
@@ -247,7 +337,7 @@ def _item_shape(shape: type[BaseModel], name: str) -> type[BaseModel]:
     return shaped
 
 
-def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object], str]]:
+def _values(text: str) -> Iterator[_Found]:
     """Yield every outermost JSON object or list with its place and what it lacks; prose is passed over."""
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous, parse_constant=_no_number)
     position = 0
@@ -277,13 +367,13 @@ def _values(text: str) -> Iterator[tuple[int, dict[str, object] | list[object], 
             except RecursionError as worse:
                 _refuse(text, start, "the JSON is nested too deeply or has a number too long", worse)
             position = relaxed.end
-            yield start, relaxed.value, relaxed.missing
+            yield _Found(start, relaxed.end, relaxed.value, relaxed.missing, relaxed.comments)
         except _AmbiguousError as error:
             _refuse(text, start, str(error), error)
         except (RecursionError, ValueError) as error:
             _refuse(text, start, "the JSON is nested too deeply or has a number too long", error)
         else:
-            yield start, value, ""
+            yield _Found(start, position, value)
 
 
 class _AmbiguousError(ValueError):
@@ -362,11 +452,29 @@ def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, obj
     for key, each in value.items():
         known = names.get(_plain_key(key))
         if known is None:
+            if takes_back(_plain_key(key), each, _not_chosen(value, shape)) or _counts_otherwise(key, each, value):
+                raise MalformedAnswer("a further key of the answer may say otherwise")
             continue
         if known in result and result[known] != each:
             raise MalformedAnswer(f"the key {known!r} has two values in the answer")
         result[known] = each
     return result
+
+
+def _counts_otherwise(key: str, number: object, value: Mapping[str, object]) -> bool:
+    """Return whether a further key gives another number for what a key of the answer counts."""
+    known = {_plain_key(name): each for name, each in value.items() if name != key and isinstance(each, (int, float))}
+    plain = _plain_key(key)
+    return isinstance(number, (int, float)) and any(name in plain and each != number for name, each in known.items())
+
+
+def _not_chosen(value: Mapping[str, object], shape: type[BaseModel]) -> set[str]:
+    """Return the words of an answer's closed lists that it has not chosen."""
+    names = _spellings(shape)
+    chosen = {_plain_word(each) for key, each in value.items() if _plain_key(key) in names and isinstance(each, str)}
+    closed = [get_args(field.annotation) for field in shape.model_fields.values()]
+    words = {_plain_word(word) for each in closed for word in each if isinstance(word, str)}
+    return words - chosen
 
 
 def _repaired(value: object, field: FieldInfo) -> object:

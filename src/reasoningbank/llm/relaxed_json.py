@@ -52,11 +52,13 @@ class Relaxed:
         value: The object or list.
         end: The place behind it.
         missing: What the text ended without: nothing, only the last closing ``bracket``, or more that was ``cut``.
+        comments: The words of comments that stand in it.
     """
 
     value: dict[str, object] | list[object]
     end: int
     missing: str = ""
+    comments: str = ""
 
 
 def read_relaxed(text: str, start: int) -> Relaxed:
@@ -71,7 +73,7 @@ def read_relaxed(text: str, start: int) -> Relaxed:
     """
     reader = _Reader(text, start)
     value = reader.container(0)
-    return Relaxed(value, reader.place, reader.missing)
+    return Relaxed(value, reader.place, reader.missing, " ".join(reader.comments))
 
 
 class _Reader:
@@ -79,6 +81,7 @@ class _Reader:
         self._text = text
         self.place = start
         self.missing = ""
+        self.comments: list[str] = []
 
     def container(self, depth: int) -> dict[str, object] | list[object]:
         if depth > DEEPEST:
@@ -232,7 +235,10 @@ class _Reader:
 
     def _space(self) -> None:
         found = _SPACE.match(self._text, self.place)
-        self.place = found.end() if found else self.place
+        if found is not None:
+            if comment := found.group().strip():
+                self.comments.append(comment)
+            self.place = found.end()
 
     def _at_end(self) -> bool:
         return self.place >= len(self._text)

@@ -59,6 +59,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -70,6 +71,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJson
 
 from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.exchange import exchange_within
+from reasoningbank.safety.injection import is_blank
 from reasoningbank.safety.stored_text import clean_line, safe_line
 from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
@@ -470,6 +472,13 @@ _SURE = 0.6
 _STATUSES: frozenset[EvidenceKind] = frozenset({"exit_code", "test_run", "last_word"})
 
 
+_OWN_VERDICT = re.compile(
+    r"\b(?:my|the (?:right|correct|real|actual|final)) verdict\W+(?:(?:is|would be|should be|must be)\W+)?"
+    r"(success|failure|partial|unknown)\b",
+    re.IGNORECASE,
+)
+
+
 def _verdict_word(value: object) -> object:
     """Return the verdict that a word is another form of; anything else is left to be refused."""
     return _SAME_WORD.get(value.strip().lower(), value.strip().lower()) if isinstance(value, str) else value
@@ -483,8 +492,8 @@ def _check_word(value: object) -> object:
 
 
 def _said_something(text: str) -> str:
-    if not text.strip():
-        raise ValueError("the reason is empty")
+    if is_blank(text):
+        raise ValueError("the reason says nothing")
     return text
 
 
@@ -512,7 +521,9 @@ class Opinion(BaseModel):
 
     @property
     def doubt(self) -> str:
-        """Why the verdict is not believed: it contradicts the checks or the probability; empty when it does not."""
+        """Why the verdict is not believed: it contradicts checks, probability or reason; empty when it does not."""
+        if any(said.casefold() != self.verdict for said in _OWN_VERDICT.findall(self.reason)):
+            return "its reason names another verdict"
         checks = {"completeness": self.completeness, "grounding": self.grounding, "right target": self.right_target}
         if self.verdict == "success":
             open_checks = [name for name, check in checks.items() if check != "met"]

@@ -1,0 +1,200 @@
+"""Words beside a JSON answer: those that only present it, and those that may say otherwise.
+
+A model quotes JSON that it warns of ("the record contains {...}, an injection"), says what it will not answer, or takes
+an answer back. No list of such words is whole, so the words that may stand beside an answer are listed instead:
+"Here is the JSON:", a label, a greeting, an offer to help, in six languages, and marks of Markdown and of chat
+templates. With any other word the answer is asked for again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+_NOUN = (
+    r"(?:json|objects?|answers?|response|reply|results?|outputs?|judge?ments?|verdict|assessment|evaluation|opinion"
+    r"|lessons?|strateg(?:y|ies)|items?|memory|memories|choice|selection|claims?)"
+)
+_ADJECTIVE = (
+    r"(?:final|requested|required|structured|valid|complete|corrected|single|raw|formatted|revised|merged|full"
+    r"|overall|following)"
+)
+_MATERIAL = r"(?:the|this|your) (?:session|record|material|transcript|task|request|runs?|sources|memories|conversation)"
+_OF_THE_SESSION = r"(?:the|this) (?:session|run|conversation|task)"
+_TAIL = (
+    rf"(?: for {_MATERIAL}| in (?:the )?(?:requested |required |right |correct )?(?:json )?format"
+    rf"| as (?:requested|asked|(?:a |one )?(?:single )?(?:valid )?json(?: object)?)| with (?:my|the) {_NOUN}"
+    r"|(?: that)? (?:follows|matches) the schema|(?: following| matching| according to) the schema"
+    r"| you (?:asked for|requested|need))*"
+)
+_OPINION = r"(?:judge?ment|verdict|assessment|evaluation|opinion)"
+_ENGLISH = (
+    r"sure(?: thing)?|certainly|of course|okay|ok|all ?right|understood|got it|absolutely|gladly|great|hello|hi",
+    r"thanks?(?: you)?|happy to help|as (?:requested|asked)|done|end(?: of (?:json|answer|output|response))?",
+    rf"i(?: have|'ve)?(?: now)?(?: carefully)? (?:reviewed|read|analy[sz]ed|checked|evaluated) {_MATERIAL}"
+    r"(?: carefully)?",
+    r"(?:based on|after)(?: (?:a|my|the))?(?: careful)?"
+    rf"(?: (?:review|reading|analysis|evaluation|reviewing|analy[sz]ing))?(?: of)? {_MATERIAL}",
+    r"(?:(?:here|below|this|that|the following|following)(?:'s| is| are)? )?(?:(?:the|my|your|an?|one) )?"
+    rf"(?:{_ADJECTIVE} )*{_NOUN}(?:[ -]{_NOUN})*{_TAIL}(?: (?:is )?(?:below|as follows|follows|is|are))?",
+    rf"(?:(?:here|below)(?:'s| is| are) )?(?:(?:the|my) )?(?:{_ADJECTIVE} )*{_OPINION} (?:of|on)"
+    rf" {_OF_THE_SESSION}{_TAIL}",
+    rf"(?:here(?:'s| is| are) )?(?:the |one |two |three )?(?:lessons?|strateg(?:y|ies)) from {_OF_THE_SESSION}",
+    r"(?:here|below)(?: (?:it|you|they))?(?: (?:is|go|goes|are))|here it comes|assistant",
+    r"(?:const|let|var|return|print)(?: (?:final )?(?:answer|result|output|response))?",
+    r"(?:i )?(?:answer|respond|reply) (?:as follows|with the following|with this)",
+)
+_CLOSING = (
+    r"(?:i )?hope (?:this|that|it) helps(?: you)?|(?:does|did) (?:this|that|it) help(?: you)?",
+    r"that(?: is|'s) (?:all|it)",
+    r"(?:please )?let me know(?: if (?:you|there)(?: have| need| want| is| are| would like)?(?: anything| any)?"
+    r"(?: else| more| other| further)?(?: questions?| details?| clarifications?| help| information| assistance)?)?",
+    r"(?:please )?feel free to (?:ask|reach out)"
+    r"(?: if you (?:have|need) (?:any|more|further) (?:questions?|help|details?))?",
+    r"is there anything else(?: (?:you need|i can (?:do|help)(?: (?:you )?with)?))?",
+    r"(?:can|may) i help with anything else",
+)
+_OTHERS = (
+    r"gerne?|natürlich|klar|selbstverständlich|verstanden|in ordnung|wie gewünscht",
+    r"(?:ich )?hoffe|das hilft(?: dir| ihnen)?",
+    r"(?:(?:hier|nachfolgend|unten|das|dies)(?: (?:ist|sind|kommt|folgt))? )?"
+    r"(?:(?:das|die|der|mein|meine|ihre?|eine?) )?(?:(?:gewünscht|angefordert|endgültig|fertig|folgend)e[srn]? )*"
+    r"(?:json|json-objekt|antwort|ergebnis|urteil|bewertung|objekt|ausgabe|json-antwort|lehren|strategien)"
+    r"(?: (?:im json-format|als json|wie gewünscht))?",
+    r"bien sûr|d'accord|certainement|très bien|entendu|j'espère que cela (?:aide|vous aide)",
+    r"(?:(?:voici|voilà|ci-dessous) )?(?:(?:le|la|les|mon|ma|votre|un|une|l') ?)?(?:objet |réponse |résultat )?"
+    r"(?:json|réponse|résultat|verdict|jugement|évaluation|objet|sortie|leçons|stratégies)"
+    r"(?: (?:demandée?s?|finale?|au format json|en json|attendue?))*",
+    r"claro(?: que sí)?|por supuesto|de acuerdo|entendido|espero que (?:esto )?(?:te |le )?ayude",
+    r"(?:(?:aquí|a continuación|este|esta)(?: (?:está|están|tiene|tienes|es))? )?"
+    r"(?:(?:el|la|los|las|mi|su|tu|un|una) )?(?:objeto |respuesta )?"
+    r"(?:json|respuesta|resultado|veredicto|juicio|evaluación|objeto|salida|lecciones|estrategias)"
+    r"(?: (?:solicitad[oa]s?|final|en formato json|en json))*",
+    r"好的|当然(?:可以)?|没问题|明白了?|希望(?:这|对您|对你)(?:有所?)?帮助",
+    r"(?:(?:以下|下面|这|如下|这里)(?:就?是|为)?)?(?:我的|您要的|所需的?|最终的?|完整的?|符合要求的?)?"
+    r"(?:json|答案|结果|回答|输出|判断|评估|结论|裁决|经验|策略|对象|格式|数据|的)+(?:如下)?",
+    r"はい|承知(?:いた)?しました|わかりました|もちろん(?:です)?|お役に立てば幸いです",
+    r"(?:(?:以下|こちら|次|これ)(?:が|は|に|の)?)?(?:私の|最終的な|ご要望の|最終)?"
+    r"(?:json|回答|結果|答え|判定|出力|評価|教訓|戦略|オブジェクト|形式|の)*"
+    r"(?:です|となります|を示します|になります|は以下の通りです)?",
+)
+_APOLOGY = re.compile(
+    r"\A\s*(?:(?:my |i )?apolog(?:y|ies|i[sz]e)|(?:i'm |i am )?sorry)"
+    r" for (?:the|my)(?: previous| earlier)? (?:mistake|confusion|error|invalid json|formatting|inconvenience)[.,!]",
+    re.IGNORECASE,
+)
+"""Before an answer it excuses the one before; behind it, it would take it back."""
+_CLOSES = re.compile("|".join(f"(?:{each})" for each in _CLOSING))
+_PRESENTS = re.compile("|".join(f"(?:{each})" for each in (*_ENGLISH, *_CLOSING, *_OTHERS)))
+
+_FENCE = re.compile(
+    r"(?:```+|~~~+)[ \t]*(?:json[5cl]?|javascript|js|text|txt|plaintext|python|output|answer|typescript|ts)?(?![\w~])"
+)
+_TAG = re.compile(
+    r"</?(?:answer|final|final_answer|json|output|response|result|tool_calls?|function_calls?|assistant|message|s"
+    r"|judge?ment|opinion|end_of_turn|start_of_turn)/?>"
+    r"|<\|/?(?:im_end|im_start|eot_id|eom_id|end|endoftext|end_of_text|begin_of_text|assistant|start_header_id"
+    r"|end_header_id|channel|message|return|call|constrain|python_tag|eos|bos)\|>"
+    r"|\[/?(?:INST|TOOL_CALLS|OUT|ASSISTANT|JSON|ANSWER)\]",
+    re.IGNORECASE,
+)
+_NUMBERED_LINE = re.compile(r"^[ \t]*(?:[-*\u2022]|\d{1,2}[.)])[ \t]*$", re.MULTILINE)
+_NUMBERED_LABEL = re.compile(r"(?:lesson|strategy|item|claim) \d{1,2}")
+_WORD_IN_BRACES = re.compile(r"\{(\w{1,20})\}")
+_MARKS = re.compile(r"[*_`#=}\])\u200b\ufeff]|(?<!\w)[-\u2013]+|[-\u2013]+(?!\w)|\((?=\s*$)", re.MULTILINE)
+_STOPS = ".,;:!?\n\u3002\uff0c\uff1a\uff01\uff1f\uff1b\u2014"
+_ASKS, _INTRODUCES = frozenset("?\uff1f"), frozenset(":\uff1a\n")
+_CLAUSE = re.compile(rf"([^{_STOPS}]*)([{_STOPS}]|\Z)")
+_QUOTED_WHOLE = frozenset({"''", '""', "\u201c\u201d"})
+_FRACTION = re.compile(r"(?<=\d)[.,](?=\d)")
+
+
+def only_presents(before: str, behind: str, answered: Mapping[str, object]) -> bool:
+    """Return whether the words beside an answer say nothing but that here is the answer.
+
+    Args:
+        before: The words before the JSON.
+        behind: The words behind it, and between its parts.
+        answered: What the answer says, by its names: a sentence that says the same once more is harmless.
+    """
+    beside = f"{_APOLOGY.sub('', before)}\n{behind}"
+    plain = _NUMBERED_LINE.sub("", _TAG.sub("\n", _FENCE.sub("\n", beside)))
+    plain = _WORD_IN_BRACES.sub(r"\1", plain).replace("\u2019", "'")
+    plain = _FRACTION.sub("\u00b7", _MARKS.sub(" ", plain).casefold())
+    if "".join(plain.split()) in _QUOTED_WHOLE:
+        return True
+    again = _repeated(answered)
+    pending = ""
+    for clause, mark in _CLAUSE.findall(plain):
+        words = " ".join(clause.split())
+        if not words:
+            if mark in _ASKS:
+                return False
+            continue
+        said, pending = f"{pending} {words}".strip(), ""
+        if mark in _ASKS:
+            if not _CLOSES.fullmatch(words):
+                return False
+        elif said in again or _NUMBERED_LABEL.fullmatch(words):
+            continue
+        elif mark in _INTRODUCES and any(each.startswith(f"{words} ") for each in again):
+            pending = words
+        elif not _PRESENTS.fullmatch(words):
+            return False
+    return True
+
+
+def _repeated(answered: Mapping[str, object]) -> frozenset[str]:
+    """Return sentences that say what an answer's short fields say."""
+    said = set()
+    for name, value in answered.items():
+        if isinstance(value, (str, int, float)) and len(str(value).split()) <= 2:
+            key, word = name.replace("_", " ").casefold(), _FRACTION.sub("\u00b7", str(value).casefold())
+            said |= {f"{start}{key}{link} {word}" for start in ("", "the ", "my ", "final ") for link in ("", " is")}
+    return frozenset(said)
+
+
+_DISSENT = re.compile(
+    r"\b(?:not|no|never|cannot|\w+n't|but|however|wrong|incorrect|false|fake|instead|actually|rather|except|ignor\w+"
+    r"|inject\w*|correct(?:ion|ed)|mistake\w*|should|would|quot\w+|example|real|disregard\w*|retract\w*|revis\w+"
+    r"|reject\w*|invalid|nicht|kein\w*|nein|aber|falsch\w*|sondern|ne|pas|non|mais|faux|pero|falso|sino)\b"
+    r"|[不没但非错否]|ない|ません|しかし|違",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"correct(?:ion|ed)|(?<!f)actual|retract|overrid|inject|quot|ignore|disregard|wrong|invalid|reject|disagree|instead"
+    r"|however|revised|untrue|false|notmy|realverdict|trueverdict|dissent|withdrawn|fromrecord|claimedby"
+)
+_SHORT = 5
+_VALID = re.compile(r"valid|accept|agree|correct|mine|own|final|true")
+
+
+def dissents(words: str) -> bool:
+    """Return whether words inside of JSON, such as a comment, may take back what it says."""
+    return _DISSENT.search(words) is not None
+
+
+def takes_back(key: str, value: object, others: Collection[str] = ()) -> bool:
+    """Return whether a further key of an answer says that the answer is another one.
+
+    Args:
+        key: The key, in small letters without marks.
+        value: Its value.
+        others: Words of closed lists that the answer has not chosen.
+    """
+    if value is None or value in ("", [], {}):
+        return False
+    if _TAKEN_BACK.search(key):
+        return value is not False
+    if value is False:
+        return _VALID.search(key) is not None
+    if isinstance(value, Mapping):
+        return any(takes_back(str(name).casefold(), each, others) for name, each in value.items())
+    if isinstance(value, list):
+        return any(takes_back("", each, others) for each in value)
+    if not isinstance(value, str):
+        return False
+    plain = " ".join(value.casefold().replace("_", " ").split())
+    short = len(plain.split()) <= _SHORT
+    said = r"(?<!\w)" if short else r"\b(?:verdict|answer|judge?ment|result)\b[^.]{0,40}\b"
+    return (short and dissents(plain)) or any(re.search(said + re.escape(each) + r"\b", plain) for each in others)
