@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,29 @@ def test_a_migration_that_fails_leaves_the_bank_as_it_was(tmp_path: Path, monkey
             SqliteStorage(bank).open(SCOPE)
     store = SqliteStorage(bank).open(SCOPE)
     assert _ids(store) == ["a"]
+    assert store.check().problems == ()
+    store.close()
+
+
+@promise("transfer:backup")
+def test_a_backup_larger_than_the_page_cache_is_whole_while_its_pages_are_in_the_log(tmp_path: Path) -> None:
+    """Pages that are written out before the first one have their checksums too, in the backup and once restored."""
+    storage = SqliteStorage(tmp_path / "bank.db")
+    store = storage.open(SCOPE)
+    content = "Retry the call with a growing delay. " * 250
+    with store.transaction() as transaction:
+        for number in range(600):
+            memory = replace(lesson(f"m{number}"), content=f"{content}{number}")
+            transaction.memories.insert(memory, derived(f"m{number}"))
+    before = _ids(store)
+    store.backup(tmp_path / "backup.db")
+    assert (tmp_path / "backup.db").stat().st_size > 4_000_000
+    copied = SqliteStorage(tmp_path / "backup.db").open(SCOPE)
+    assert copied.check().problems == ()
+    copied.close()
+    _fill(store, "late")
+    storage.restore(SCOPE, tmp_path / "backup.db")
+    assert _ids(store) == before
     assert store.check().problems == ()
     store.close()
 

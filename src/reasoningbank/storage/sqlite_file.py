@@ -22,6 +22,8 @@ from reasoningbank.storage.sidecars import SidecarFiles
 from reasoningbank.storage.sqlite import SqliteDatabase, scope_of
 from reasoningbank.storage.sqlite_connection import (
     BUSY_MILLISECONDS,
+    CHECKSUM_VFS,
+    RESERVED_BYTES,
     check_readable,
     checksum_vfs,
     identity_of,
@@ -405,7 +407,7 @@ def copy(connection: apsw.Connection, target: Path, *, vfs: str | None) -> None:
             )
     remove_abandoned(target.parent, f"{target.name}.")
     with _beside(target, "partial") as partial:
-        with closing(apsw.Connection(str(partial), vfs=vfs)) as copied:
+        with closing(_empty_copy(partial, vfs)) as copied:
             _pour(connection, copied)
             copied.pragma("journal_mode", "delete")
         partial.replace(target)
@@ -432,7 +434,7 @@ def restore(scope: Scope, source: Path, target: Path) -> int:
     with translated(target), _beside(target, "restoring") as prepared:
         with (
             closing(opened_for_reading(source)) as backup,
-            closing(apsw.Connection(str(prepared), vfs=checksum_vfs())) as copied,
+            closing(_empty_copy(prepared, checksum_vfs())) as copied,
         ):
             _pour(backup, copied)
             copied.pragma("journal_mode", "delete")
@@ -516,6 +518,23 @@ def _verify(scope: Scope, source: Path) -> None:
         scope.level,
     ):
         raise ScopeViolation(f"{source.name} is a backup of another tenant or project")
+
+
+def _empty_copy(path: Path, vfs: str | None) -> apsw.Connection:
+    """Open a new file whose every page gets its checksum.
+
+    The VFS learns from the first page that a file has checksums. A copy larger than the page cache writes others
+    before it, and those of pages that come out of a log would stay as they were.
+    """
+    connection = apsw.Connection(str(path), vfs=vfs)
+    try:
+        if vfs == CHECKSUM_VFS:
+            connection.reserve_bytes("main", RESERVED_BYTES)
+            connection.pragma("user_version", 1)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _pour(source: apsw.Connection, target: apsw.Connection) -> None:
