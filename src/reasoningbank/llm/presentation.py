@@ -188,10 +188,9 @@ def takes_back(key: str, value: object, others: Collection[str] = ()) -> bool:
         return value is not False
     if value is False:
         return _VALID.search(key) is not None
-    if isinstance(value, Mapping):
-        return any(takes_back(str(name).casefold(), each, others) for name, each in value.items())
-    if isinstance(value, list):
-        return any(takes_back("", each, others) for each in value)
+    if isinstance(value, (Mapping, list)):
+        inside = value.values() if isinstance(value, Mapping) else value
+        return bool(others) and any(takes_back("", each, others) for each in inside)
     if not isinstance(value, str):
         return False
     plain = " ".join(value.casefold().replace("_", " ").split())
