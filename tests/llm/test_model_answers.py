@@ -38,7 +38,7 @@ class Verdict(BaseModel):
 GOOD: dict[str, object] = {"reason": "it {said} [so]", "verdict": "success", "probability": 0.9, "steps": [1, 2]}
 TEXT = json.dumps(GOOD)
 OPINION: dict[str, object] = {
-    "reason": "Step 1 shows the booking.",
+    "reason": "Step 0 shows the booking.",
     "completeness": "met",
     "grounding": "met",
     "right_target": "met",

@@ -320,14 +320,15 @@ def _spellings(shape: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def _items(shape: type[BaseModel]) -> frozenset[str]:
+def items_of(shape: type[BaseModel]) -> frozenset[str]:
+    """Return the names of a shape's lists whose entries are read one by one."""
     named: frozenset[str] = getattr(shape, ITEMS, frozenset())
     return named
 
 
 def _only_list(shape: type[BaseModel]) -> str:
     """Return the one list of a shape whose entries are read one by one; empty when there is not exactly one."""
-    names = _items(shape)
+    names = items_of(shape)
     return next(iter(names)) if len(names) == 1 == len(shape.model_fields) else ""
 
 
@@ -396,7 +397,7 @@ def _no_number(name: str) -> NoReturn:
 
 def _validated(value: dict[str, object], shape: type[Shape], missing: str) -> Shape:
     value = _named(value, shape)
-    apart = _items(shape)
+    apart = items_of(shape)
     complete = missing != "cut" and value.keys() >= {field.alias or name for name, field in shape.model_fields.items()}
     if missing and not complete and not any(value.get(name) for name in apart):
         raise MalformedAnswer("the object in the answer is cut off", hint=_CUT_OFF)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic
 
 from reasoningbank.errors import BudgetExhausted, ContextExceeded, MalformedAnswer, ModelUnavailable
-from reasoningbank.llm.answers import Shape, read_answer
+from reasoningbank.llm.answers import Shape, items_of, read_answer
+from reasoningbank.llm.echoes import is_echo, texts_in
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import SHORT_BELOW, context_of, room_beside, thinks_first
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 CORRECTION = "Your last answer could not be used"
 """Words that only the second question of an exchange has."""
+
+
+Check = Callable[[Shape], str]
+"""Says why an answer that was read cannot be used; empty when it can."""
+
+
+def _usable(_: object) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,7 @@ def _exchanged(
     again: Callable[[MalformedAnswer, bool], Prompt | None],
     shape: type[Shape],
     temperature: float,
+    check: Check[Shape] = _usable,
 ) -> Answered[Shape]:
     """Return the answer to a prompt, or to the one that is asked again.
 
@@ -104,6 +114,7 @@ def _exchanged(
             there is no room for it.
         shape: What the answer is to be.
         temperature: How it samples.
+        check: Says why an answer cannot be used.
 
     Raises:
         ContextExceeded: One of the two is too long for the model.
@@ -113,7 +124,7 @@ def _exchanged(
     schema = shape.model_json_schema(mode="serialization")
     completion = model.complete(asked, schema, temperature=temperature)
     try:
-        return Answered(read_answer(completion.text, shape), completion.model or model.name, asked)
+        return Answered(_read(completion.text, shape, asked, check), completion.model or model.name, asked)
     except MalformedAnswer as error:
         first = error
     cut = completion.cut
@@ -126,7 +137,35 @@ def _exchanged(
         raise _CorrectionExceeded(first, cut, error) from None
     except (ModelUnavailable, BudgetExhausted):
         raise first from None
-    return Answered(read_answer(completion.text, shape), completion.model or model.name, second)
+    return Answered(_read(completion.text, shape, second, check), completion.model or model.name, second)
+
+
+def _read(text: str, shape: type[Shape], asked: Prompt, check: Check[Shape]) -> Shape:
+    """Return the answer, read and without items that only give our own words back.
+
+    Raises:
+        MalformedAnswer: It cannot be read or used, or nothing else is left of it.
+    """
+    answer = read_answer(text, shape)
+    schema = shape.model_json_schema(mode="serialization")
+
+    def echoes(value: object, *, is_item: bool) -> bool:
+        return any(is_echo(said, asked.material, schema, instructions=is_item) for said in texts_in(value))
+
+    given = answer.model_dump()
+    own = {name: [not echoes(item, is_item=True) for item in given[name]] for name in items_of(shape)}
+    items = [each for kept in own.values() for each in kept]
+    others = {name: each for name, each in given.items() if name not in own}
+    if (items and not any(items)) or echoes(others, is_item=False):
+        raise MalformedAnswer("the answer repeats the words of the question instead of saying what the material shows")
+    kept = {
+        name: [item for item, is_own in zip(getattr(answer, name), each, strict=True) if is_own]
+        for name, each in own.items()
+    }
+    answer = answer.model_copy(update=kept)
+    if problem := check(answer):
+        raise MalformedAnswer(problem)
+    return answer
 
 
 def _correction(error: MalformedAnswer, shape: type[Shape] | None) -> str:
@@ -154,6 +193,7 @@ def exchange_within(
     least: int,
     addition: str = "",
     temperature: float = 0.0,
+    check: Check[Shape] = _usable,
 ) -> Answered[Shape]:
     """Return the answer to a prompt whose material is made as long as the model's context allows.
 
@@ -173,6 +213,7 @@ def exchange_within(
         least: Fewest tokens it can be made with.
         addition: What is said behind the instructions.
         temperature: How it samples.
+        check: Says why an answer that was read cannot be used; then it is asked for once more, as what cannot be read.
 
     Raises:
         ContextExceeded: Even the shortest material is too long for the model.
@@ -189,7 +230,7 @@ def exchange_within(
         briefer = length.of(_with(prompt(name, "", short=True), addition), context)
         corrections = _Corrections(model, asked, empty, briefer, material, least, shape, context, refused, length)
         try:
-            return _exchanged(model, asked, corrections.again, shape, temperature)
+            return _exchanged(model, asked, corrections.again, shape, temperature, check)
         except ContextExceeded as error:
             first = error.first if isinstance(error, _CorrectionExceeded) else None
             grown = length.long or (isinstance(error, _CorrectionExceeded) and error.cut)

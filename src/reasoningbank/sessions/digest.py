@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -62,6 +63,14 @@ def digest(trajectory: Trajectory, judgement: Judgement | None = None, *, tokens
         if excess <= 0:
             return text
         room -= excess
+
+
+_SHOWN_STEP = re.compile(r"^\[step \d+\]", re.MULTILINE)
+
+
+def shows_steps(text: str) -> bool:
+    """Return whether a digest shows a step; what stands in the session itself is quoted behind bars."""
+    return _SHOWN_STEP.search(text) is not None
 
 
 def _body(trajectory: Trajectory, judgement: Judgement | None, tokens: int) -> str:

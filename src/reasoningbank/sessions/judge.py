@@ -69,7 +69,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from reasoningbank.errors import BudgetExhausted, InvalidInput, MalformedAnswer, ModelUnavailable
+from reasoningbank.errors import BudgetExhausted, ContextExceeded, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.safety.injection import is_blank
 from reasoningbank.safety.stored_text import clean_line, safe_line
@@ -77,7 +77,7 @@ from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
 from reasoningbank.sessions.changes import SOURCE_FILE
 from reasoningbank.sessions.commands import READING, command, only_reads, parts
-from reasoningbank.sessions.digest import MIN_TOKENS, digest
+from reasoningbank.sessions.digest import MIN_TOKENS, digest, shows_steps
 from reasoningbank.sessions.facts import (
     CHECK,
     REFUSED,
@@ -570,7 +570,8 @@ def judge(
     """Return how the session ended: by evidence where that decides, else by the model's opinion.
 
     Promises: evidence that says success or failure is never overruled, the model is not even asked. Without a model,
-    or for a session in which nothing happened, the evidence's judgement is the answer. No answer, a malformed one and
+    or for a session in whose steps nothing happened, the evidence's judgement is the answer. No verdict is given on a
+    record that shows no step, nor for a reason that names steps which do not exist. No answer, a malformed one and
     a spent budget leave it unknown at 0.5 with the reason, never a failure. Temperature is 0.
 
     Args:
@@ -612,22 +613,47 @@ def judge(
 
 
 def _happened(trajectory: Trajectory) -> bool:
-    """Return whether there is anything to judge: an environment that never started teaches nothing (defect 13)."""
-    return bool(trajectory.final_answer.strip()) or any(
-        step.action.strip() or step.thought.strip() or step.observation.strip() for step in trajectory.steps
-    )
+    """Return whether there is anything to judge: an environment that never started teaches nothing (defect 13).
+
+    A final answer alone is a claim that no step supports.
+    """
+    return any(step.action.strip() or step.thought.strip() or step.observation.strip() for step in trajectory.steps)
 
 
 def _ask(model: LanguageModel, shown: Trajectory, tokens: int) -> _Vote:
     def material(room: int) -> str:
-        return digest(shown, tokens=room)
+        made = digest(shown, tokens=room)
+        if not shows_steps(made):
+            raise ContextExceeded(f"{model.name} cannot be shown one step of the session within {room:,} tokens.")
+        return made
 
-    opinion = exchange_within(model, PROMPT, material, Opinion, most=tokens, least=MIN_TOKENS).answer
+    def check(opinion: Opinion) -> str:
+        return _unknown_steps(opinion.reason, len(shown.steps))
+
+    opinion = exchange_within(model, PROMPT, material, Opinion, most=tokens, least=MIN_TOKENS, check=check).answer
     doubt = opinion.doubt
     reason = clean_line(opinion.reason)[:_MAX_RATIONALE]
     if doubt:
         return _Vote("unknown", 0.5, f"{reason} (Not taken as {opinion.verdict}: {doubt}.)")
     return _Vote(opinion.verdict, opinion.probability, reason)
+
+
+_STEP_NAMED = re.compile(
+    r"(?:\b(?:steps?|schritte?n?|étapes?|pasos?)|ステップ|手順|步骤)[\s_-]*(?:no\.?|number|nr\.?|#)?\s*(?P<numbers>\d{1,6}"
+    r"(?:\s*(?:,|-|\u2013|~|、|和|から|and|or|to|through|und|oder|bis|et|ou|à|y|o|a)+\s*\d{1,6})*)"
+    r"|第\s*(?P<ordinal>\d{1,6})\s*(?:步|个步骤|ステップ)|(?P<before>\d{1,6})\s*番目のステップ",
+    re.IGNORECASE,
+)
+
+
+def _unknown_steps(reason: str, count: int) -> str:
+    """Return that a reason names steps which the session does not have; empty when it names none of these."""
+    named = {int(number) for found in _STEP_NAMED.finditer(reason) for number in re.findall(r"\d+", found.group())}
+    unknown = sorted(number for number in named if number >= count)
+    if not unknown:
+        return ""
+    numbers = ", ".join(map(str, unknown[:_NAMED]))
+    return f"the reason names steps that do not exist ({numbers}); the record has {count}, numbered from 0"
 
 
 def _counted(cast: Sequence[_Vote], proven: Judgement, model: LanguageModel) -> Judgement:

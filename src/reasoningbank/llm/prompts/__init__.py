@@ -32,9 +32,19 @@ def prompt(name: str, material: str, *, short: bool = False) -> Prompt:
 
 
 @functools.cache
+def prompt_texts() -> tuple[str, ...]:
+    """Return the instructions of all prompts."""
+    return tuple(_read(name)[1] for name in sorted(_names()))
+
+
+@functools.cache
 def _short_ones() -> frozenset[str]:
+    return frozenset(name for name in _names() if name.endswith("_short"))
+
+
+def _names() -> frozenset[str]:
     found = (each.name for each in files(__name__).iterdir())
-    return frozenset(name.removesuffix(".md") for name in found if name.endswith("_short.md"))
+    return frozenset(name.removesuffix(".md") for name in found if name.endswith(".md"))
 
 
 @functools.cache
