@@ -48,6 +48,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 os.environ["REASONINGBANK_PAID_CALLS"] = "false"
 os.environ["REASONINGBANK_SHARED"] = "false"
+os.environ["REASONINGBANK_GRAPH_FROM_SESSIONS"] = "never"
 
 SCOPE = Scope(tenant="acme", project="shop")
 

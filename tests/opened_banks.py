@@ -21,7 +21,8 @@ PARTS = frozenset(inspect.signature(Bank.open).parameters)
 def opening(home: Path, clock: Clock, **usual: object) -> Iterator[OpenBank]:
     """Give a function that opens a project's bank; close what it opened.
 
-    It takes the arguments of ``Bank.open``, which stand before the usual ones, and settings by their names.
+    It takes the arguments of ``Bank.open``, which stand before the usual ones, and settings by their names. Sessions are
+    remembered in the graph only where a test asks for it: else every script of a model would need a line more.
     """
     opened: list[Bank] = []
 
@@ -30,7 +31,7 @@ def opening(home: Path, clock: Clock, **usual: object) -> Iterator[OpenBank]:
         settings = {name: wanted.pop(name) for name in list(wanted) if name not in PARTS}
         if settings or "settings" not in wanted:
             assert "settings" not in wanted, "settings are given whole or by their names"
-            wanted["settings"] = Settings(home=home, **settings)
+            wanted["settings"] = Settings(home=home, **{"graph_from_sessions": "never"} | settings)
         bank = Bank.open(project=project, **wanted)
         opened.append(bank)
         return bank

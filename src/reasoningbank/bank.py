@@ -149,9 +149,11 @@ class Bank:
     @cached_property
     def _distiller(self) -> Distiller:
         """Distil the sessions that wait, with a language model."""
+        from reasoningbank.conversations.conversations import SessionGraph
         from reasoningbank.sessions.distillation import Distiller
 
-        return Distiller(self._context, self.sessions, self._settlement, self.recipes)
+        graph = SessionGraph(self._context)
+        return Distiller(self._context, self.sessions, self._settlement, self.recipes, graph.remember)
 
     @cached_property
     def branches(self) -> Branches:
@@ -272,8 +274,8 @@ class Bank:
         from reasoningbank.search.vocabulary import Vocabulary
 
         vocabulary, vectors = Vocabulary(self._context), GraphVectors(self._context)
-        deleted = DeletedParts(self._context)
         upkeep, index = Upkeep(self._context, self.curation), IndexUpkeep(self._context)
+        due = (vocabulary, self._distiller, upkeep, self._uplift, vectors, DeletedParts(self._context), index)
         return Jobs(
             self._context,
             [
@@ -289,10 +291,7 @@ class Bank:
                 ConversationWriter(self._context),
                 index,
             ],
-            due=[
-                queue.queue_due
-                for queue in (vocabulary, self._distiller, upkeep, self._uplift, vectors, deleted, index)
-            ],
+            due=[queue.queue_due for queue in due],
         )
 
     @classmethod

@@ -46,6 +46,8 @@ _ABOVE_NOTHING = (
     "http_tenant_megabytes",
 )
 """Settings for which nothing, less than nothing and without end make no sense."""
+GRAPH_FROM_SESSIONS = ("model", "always", "never")
+"""When sessions are remembered in the graph."""
 _RULES = frozenset(("decay_step", "decay_floor", "decay_recorded", "prune_below", "prune_after_days"))
 """Decay and pruning: unless one of them is set, a window need not import what checks them."""
 _SECRET = ("embedder_key", "llm_key", "reranker_key")
@@ -86,6 +88,8 @@ class Settings:
         llm_context: Tokens that the model reads at once, prompt and answer together; 0 asks the server at ``llm_url``.
         llm_timeout: Seconds one attempt may take; 0 for 600 on this machine, elsewhere for as long as the prompt needs.
         llm_votes: How many judgements of the model are put to the vote.
+        graph_from_sessions: When a distilled session is also remembered as a conversation of the graph: model where a
+            language model is configured, always also without one, never.
         profile: Which tools the MCP server offers: core, briefing, curation, learning, experience, admin, graph, or
             several as in core,graph.
         paid_calls: Allow calls of a language model that is not on this machine.
@@ -145,6 +149,7 @@ class Settings:
     llm_context: int = 0
     llm_timeout: float = 0.0
     llm_votes: int = 1
+    graph_from_sessions: str = "model"
     profile: str = "core"
     paid_calls: bool = True
     client_daily_sessions: int = 20
@@ -179,6 +184,12 @@ class Settings:
             unit = name.rpartition("_")[2]
             if not 0.0 < getattr(self, name) < float("inf"):
                 raise ConfigurationError(f"{name} must be above 0", hint=f"Set it to a number of {unit}, as 30.")
+        if self.graph_from_sessions not in GRAPH_FROM_SESSIONS:
+            known = ", ".join(GRAPH_FROM_SESSIONS)
+            raise ConfigurationError(
+                f"graph_from_sessions is one of {known}, not {self.graph_from_sessions[:80]!r}",
+                hint="Set it to model for sessions that a language model distills, to always or to never.",
+            )
         if self.keep_logs_days < 0:
             raise ConfigurationError("keep_logs_days cannot be below 0", hint="Set it to 0 to keep logs for ever.")
         if not 0.0 <= self.holdout < 1.0:

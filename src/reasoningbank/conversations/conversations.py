@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, cast
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from reasoningbank.conversations.format import conversation_fields, read_conversation
+from reasoningbank.conversations.notes import CONVERSE, Note, Told, keep_note, read_note, told_by, waiting_in
 from reasoningbank.conversations.parts import ConversationParts, certain_parts, prepared_conversation
-from reasoningbank.documents.values import to_text
+from reasoningbank.conversations.session_graph import keep_refused, link_taught, replace_earlier, session_entry
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.graph.nodes import PreparedGraph, note_pending, prepared, words
 from reasoningbank.graph.provenance import add as add_preference
@@ -22,7 +22,6 @@ from reasoningbank.memories.admission import (
     admit_edges,
     admit_nodes,
     entry_of,
-    keep_record,
     note_held,
     quarantined_twin,
     why_apart,
@@ -31,10 +30,9 @@ from reasoningbank.memories.admission import Ready as ReadyMemory
 from reasoningbank.memories.links import lessons_of
 from reasoningbank.memories.standing import PRINCIPAL, speaker
 from reasoningbank.storage.graph_tables import Pointer
-from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
 from reasoningbank.types.conversation import Conversation, ConversationReport, Proposal, RefusedPart
-from reasoningbank.types.document import Document
 from reasoningbank.types.graph import Edge, Node
 from reasoningbank.types.graph_search import GraphFilter, Lesson, Preference
 from reasoningbank.types.memory import Memory
@@ -44,6 +42,7 @@ from reasoningbank.types.records import Job
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
+    from reasoningbank.types.session import Judgement, Trajectory
 
 
 MOST = 6
@@ -72,12 +71,6 @@ def propose(store: Store, embedder: Embedder, parts: ConversationParts) -> tuple
     return tuple(ranked[:MOST])
 
 
-COLLECTION = "reasoningbank.conversations"
-"""Where a bank notes which conversations it has remembered, and keeps those that wait."""
-CONVERSE = "remember_conversation"
-"""The kind of job that asks a language model about a conversation; its key is the conversation's digest."""
-PATIENCE = timedelta(minutes=2)
-"""A worker leaves a conversation alone for so long: whoever remembers it asks the model itself first."""
 _KEPT = "the bank holds it with other contents; those were kept"
 
 
@@ -111,34 +104,6 @@ class ReadyConversation:
     twin: Callable[[Transaction], Memory | None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Hold what the bank has noted about a conversation.
-
-    Attributes:
-        done: True when a language model has said what it finds.
-        preferences: By the id that a preference was to have, the id of the one that holds it.
-        waiting: The conversation, as long as it waits.
-    """
-
-    done: bool = False
-    preferences: Mapping[str, str] = field(default_factory=dict)
-    waiting: Mapping[str, object] | None = None
-
-
-def read_note(reader: StoreReader, key: str) -> Note:
-    """Return what was noted about the conversation of a digest."""
-    document = reader.documents.document(COLLECTION, (), key)
-    if document is None:
-        return Note()
-    value = json.loads(document.value)
-    return Note(
-        done=bool(value.get("done")),
-        preferences=cast("dict[str, str]", value.get("preferences", {})),
-        waiting=value.get("waiting"),
-    )
-
-
 def fresh_of(store: Store, parts: ConversationParts, embedder: Embedder, entry: Mapping[str, str]) -> PreparedGraph:
     """Return the nodes and edges that the store does not have, admitted and with vectors, of this provenance.
 
@@ -155,43 +120,48 @@ def fresh_of(store: Store, parts: ConversationParts, embedder: Embedder, entry: 
 
 
 def store_parts(
-    transaction: Transaction,
-    ready: ReadyConversation,
-    conversation: Conversation,
-    key: str,
-    *,
-    done: bool,
-    waits: bool,
-    at: datetime,
+    transaction: Transaction, ready: ReadyConversation, told: Told, *, done: bool, waits: bool, at: datetime
 ) -> Stored:
-    """Store what is new, notes the conversation, and give what waits a job.
+    """Store what is new, note the conversation, and give what waits a job.
 
     Args:
         transaction: Where to.
         ready: What is to be stored.
-        conversation: The conversation; kept whole as long as it waits.
-        key: Its digest.
+        told: The conversation; kept whole as long as it waits.
         done: True when a language model has said what it finds.
         waits: Ask one later.
         at: Now.
+
+    Raises:
+        TrajectoryNotFound: When it was made of a session that was erased meanwhile.
     """
-    note = read_note(transaction, key)
-    stored = Stored()
+    note, stored = read_note(transaction, told.key), Stored()
+    if told.trajectory:
+        transaction.sessions.entry(told.trajectory)
+        if note.digest != told.digest:
+            if done:
+                # A longer capture has taken its place while the model was asked.
+                return stored
+            replace_earlier(transaction, told, ready.parts)
+            note = Note(preferences=note.preferences)
     if done and note.done:
         return stored
-    alias = _put_nodes(transaction, ready, conversation, dict(note.preferences), stored)
+    alias = _put_nodes(transaction, ready, told.conversation, dict(note.preferences), stored)
     _put_edges(transaction, ready, alias, stored)
     _put_lesson(transaction, ready, alias, stored)
-    kept = {
-        "done": done or note.done,
-        "preferences": {name: other for name, other in alias.items() if name in _preferences_of(ready.parts)}
-        | dict(note.preferences),
-        **({"waiting": conversation_fields(conversation)} if waits else {}),
-    }
-    document = Document(collection=COLLECTION, path=(), key=key, value=to_text(kept), created_at=at, updated_at=at)
-    keep_record(transaction, document, ready.fresh.model_id)
-    if waits:
-        transaction.jobs.enqueue(Job(kind=CONVERSE, key=key, due=at + PATIENCE))
+    if told.trajectory:
+        link_taught(transaction, told, ready.parts)
+        keep_refused(transaction, told, ready.parts, at=at)
+    own = {name: other for name, other in alias.items() if name in _preferences_of(ready.parts)}
+    keep_note(
+        transaction,
+        told,
+        preferences=own | dict(note.preferences),
+        done=done or note.done,
+        waits=waits,
+        at=at,
+        model_id=ready.fresh.model_id,
+    )
     note_pending(transaction, at=at)
     return stored
 
@@ -333,27 +303,8 @@ class Conversations:
             InvalidInput: When a field is not usable; nothing was stored.
             ModelMismatch: When the bank was built with another embedder.
         """
-        from reasoningbank.conversations.format import digest
-
         now = self._context.clock.now()
-        told = prepared_conversation(conversation, at=now)
-        key = digest(told)
-        with observed("create_memory", store=self._context.place):
-            store = self._context.store_in_space()
-            parts = certain_parts(told, at=now)
-            proposals = propose(store, self._context.embedder, parts)
-            asks = self._context.model is not None and not read_note(store, key).done
-            stored = self._writer.remembered(store, parts, told, key, done=False, waits=asks, at=now)
-            problem = ""
-            if asks:
-                try:
-                    stored, parts = self._writer.asked(store, told, key, proposals, stored)
-                    with store.transaction() as transaction:
-                        transaction.jobs.finish(Job(kind=CONVERSE, key=key, due=now))
-                except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
-                    problem = error.message
-            self._context.keep_up()
-            return _report(parts, stored, proposals, problem)
+        return self._writer.kept(told_by(prepared_conversation(conversation, at=now)), at=now)
 
 
 class ConversationWriter:
@@ -366,61 +317,77 @@ class ConversationWriter:
         """Return the function that does each kind of job."""
         return {} if self._context.model is None else {CONVERSE: self._converse_job}
 
+    def kept(self, told: Told, *, at: datetime) -> ConversationReport:
+        """Store what is certain of a conversation and what a model finds; when it does not answer, that waits."""
+        with observed("create_memory", store=self._context.place):
+            store = self._context.store_in_space()
+            parts = certain_parts(told.conversation, at=at)
+            proposals = propose(store, self._context.embedder, parts)
+            note = read_note(store, told.key)
+            asks = self._context.model is not None and not (note.done and note.digest == told.digest)
+            stored = self._remembered(store, parts, told, done=False, waits=asks, at=at)
+            problem = ""
+            if asks:
+                try:
+                    stored, parts = self._asked(store, told, proposals, stored)
+                    with store.transaction() as transaction:
+                        transaction.jobs.finish(Job(kind=CONVERSE, key=told.key, due=at))
+                except (ModelUnavailable, BudgetExhausted, PaidCallRefused, MalformedAnswer) as error:
+                    problem = error.message
+            self._context.keep_up()
+            return _report(parts, stored, proposals, problem)
+
     def _converse_job(self, job: Job) -> None:
         """Ask the language model about a conversation that waits."""
-        store = self._context.store_in_space()
-        note = read_note(store, job.key)
-        if note.done or note.waiting is None:
-            return
-        now = self._context.clock.now()
-        told = read_conversation(note.waiting, at=now)
-        proposals = propose(store, self._context.embedder, certain_parts(told, at=now))
-        self.asked(store, told, job.key, proposals, Stored())
+        store, now = self._context.store_in_space(), self._context.clock.now()
+        told = waiting_in(read_note(store, job.key), at=now)
+        if told is not None:
+            proposals = propose(store, self._context.embedder, certain_parts(told.conversation, at=now))
+            self._asked(store, told, proposals, Stored())
 
-    def asked(
-        self, store: Store, told: Conversation, key: str, proposals: tuple[Proposal, ...], before: Stored
+    def _asked(
+        self, store: Store, told: Told, proposals: tuple[Proposal, ...], before: Stored
     ) -> tuple[Stored, ConversationParts]:
         """Ask the model and store what it finds, all of it or nothing."""
         from reasoningbank.conversations.extraction import ask
+        from reasoningbank.llm.budget import counted_as
 
         if self._context.model is None:
             raise ModelUnavailable("no language model is configured")
         now = self._context.clock.now()
-        parts = certain_parts(told, at=now)
-        ask(self._context.model, told, parts, [each.neighbour for each in proposals], at=now)
-        stored = self.remembered(store, parts, told, key, done=True, waits=False, at=now)
+        parts = certain_parts(told.conversation, at=now)
+        neighbours = [each.neighbour for each in proposals]
+        with counted_as(told.trajectory) if told.trajectory else nullcontext():
+            ask(self._context.model, told.conversation, parts, neighbours, at=now, session=bool(told.trajectory))
+        stored = self._remembered(store, parts, told, done=True, waits=False, at=now)
         stored.new = [*before.new, *stored.new]
         stored.preferences = tuple({each.id: each for each in (*before.preferences, *stored.preferences)}.values())
         return stored, parts
 
-    def remembered(
-        self,
-        store: Store,
-        parts: ConversationParts,
-        told: Conversation,
-        key: str,
-        *,
-        done: bool,
-        waits: bool,
-        at: datetime,
+    def _remembered(
+        self, store: Store, parts: ConversationParts, told: Told, *, done: bool, waits: bool, at: datetime
     ) -> Stored:
         """Store what is new of the parts, in one transaction."""
         from reasoningbank.sessions.distil import twin_of
 
-        lesson = self._conversation_lesson(parts, told)
+        lesson = self._conversation_lesson(parts, told.conversation)
 
         def twin(transaction: Transaction) -> Memory | None:
             return None if lesson is None else twin_of(store, transaction, lesson.memory, lesson.indexed)
 
         # What the conversation told itself is there by the time that a model has said what it finds.
-        entry = entry_of(self._context.session, "model" if done else None)
+        if told.trajectory:
+            entry = session_entry(told, "model" if done else "agent")
+        else:
+            entry = entry_of(self._context.session, "model" if done else None)
         ready = ReadyConversation(
             parts=parts, fresh=fresh_of(store, parts, self._context.embedder, entry), lesson=lesson, twin=twin
         )
         with store.transaction() as transaction:
-            if speaker() and any(each.held for each in parts.refused):
+            # Who lets a session be distilled has not said what happened in it.
+            if not told.trajectory and speaker() and any(each.held for each in parts.refused):
                 note_held(transaction, [speaker()], at=at)
-            return store_parts(transaction, ready, told, key, done=done, waits=waits, at=at)
+            return store_parts(transaction, ready, told, done=done, waits=waits, at=at)
 
     def _conversation_lesson(self, parts: ConversationParts, told: Conversation) -> Ready | None:
         """Return the lesson as a memory that still has to prove itself."""
@@ -451,6 +418,51 @@ class ConversationWriter:
             provenance={name: text for name, text in provenance.items() if text},
         )
         return prepare([replace(memory, state="candidate")], self._context.embedder, origin="model")[0]
+
+
+class SessionGraph:
+    """Remember distilled sessions as conversations, where that is wanted."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._writer = ConversationWriter(context)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether sessions are remembered in the graph: with a language model, or always."""
+        wanted = self._context.settings.graph_from_sessions
+        return wanted == "always" or (wanted == "model" and self._context.model is not None)
+
+    def remember(self, trajectory: Trajectory, judgement: Judgement) -> ConversationReport | None:
+        """Remember a session as one conversation: its request, deciding actions, files, answer, and why they belong.
+
+        A longer capture replaces what a shorter one had left; the same one a second time adds nothing. What a language
+        model finds beside that, the wishes of the user among it, waits in the background when it does not answer.
+
+        Returns:
+            None when it is not wanted, when it is not known how the session ended, and when all of it is remembered.
+
+        Raises:
+            TrajectoryNotFound: When the session was erased meanwhile.
+            ModelMismatch: When the bank was built with another embedder.
+        """
+        from reasoningbank.conversations.format import digest
+        from reasoningbank.conversations.session_conversation import conversation_of
+
+        if not self.is_wanted or judgement.verdict == "unknown":
+            return None
+        now, owner = self._context.clock.now(), self._context.scope.tenant
+        conversation = prepared_conversation(conversation_of(trajectory, judgement, user_id=owner), at=now)
+        told = Told(
+            conversation=conversation,
+            digest=digest(conversation),
+            trajectory=trajectory.id,
+            session=trajectory.session or trajectory.id,
+        )
+        note = read_note(self._context.store(), told.key)
+        if note.digest == told.digest and (note.done or self._context.model is None):
+            return None
+        return self._writer.kept(told, at=now)
 
 
 def _report(

@@ -70,6 +70,13 @@ class ConversationAnswer(BaseModel):
     lesson: LessonNote | None = None
 
 
+class SessionAnswer(BaseModel):
+    """Name the nodes and the edges of a captured session, whose lessons are distilled by themselves."""
+
+    nodes: list[NewNode] = Field(max_length=_MOST_NODES)
+    edges: list[NewEdge] = Field(max_length=_MOST_EDGES)
+
+
 @dataclass(frozen=True, slots=True)
 class _Names:
     """Which node a name of the material stands for, and what it says."""
@@ -85,34 +92,44 @@ def ask(
     neighbours: Sequence[Node],
     *,
     at: datetime,
+    session: bool = False,
 ) -> None:
     """Add what the model finds to what is certain; what fails a check is left out and said so.
+
+    Args:
+        model: Who is asked.
+        conversation: What was said.
+        parts: What is certain of it.
+        neighbours: Earlier nodes that may have to do with it.
+        at: Now.
+        session: True for a captured session: it brings no lesson, and an edge has an end in the session itself.
 
     Raises:
         ModelUnavailable, BudgetExhausted: When there was no answer.
         MalformedAnswer: When the answer does not have the shape that was asked for; nothing was added.
     """
     names = _names(parts, neighbours)
+    shape: type[ConversationAnswer] | type[SessionAnswer] = SessionAnswer if session else ConversationAnswer
     found = exchange_within(
         model,
-        "conversation",
+        "session" if session else "conversation",
         lambda tokens: material(conversation, parts, neighbours, tokens=tokens),
-        ConversationAnswer,
+        shape,
         most=MOST_TOKENS,
         least=_LEAST_TOKENS,
         temperature=_TEMPERATURE,
     )
     answer = found.answer
-    said = _said(conversation, parts)
+    said, users = _said(conversation, parts), _said_by_user(conversation)
     ids, more = dict(names.ids), [said, *names.texts.values()]
     for proposed in answer.nodes:
-        node = _node(parts, proposed, said, at)
+        node = _node(parts, proposed, users if proposed.label == "UserPreference" else said, at)
         if node is not None and add_node(parts, node):
             ids.setdefault(proposed.name.strip(), node.id)
             more.append(node.text)
     for edge in answer.edges:
-        _edge(parts, edge, ids, "\n".join(more), at)
-    if answer.lesson is not None and parts.lesson is None:
+        _edge(parts, edge, ids, "\n".join(more), at, own=session)
+    if isinstance(answer, ConversationAnswer) and answer.lesson is not None and parts.lesson is None:
         _lesson(parts, answer.lesson, ids, said)
         parts.lesson_model, parts.lesson_prompt = found.model, found.asked.label
 
@@ -194,12 +211,17 @@ def _node(parts: ConversationParts, proposed: NewNode, said: str, at: datetime) 
         return None
 
 
-def _edge(parts: ConversationParts, proposed: NewEdge, ids: Mapping[str, str], said: str, at: datetime) -> None:
+def _edge(
+    parts: ConversationParts, proposed: NewEdge, ids: Mapping[str, str], said: str, at: datetime, *, own: bool
+) -> None:
     """Take the edge, when its ends are known and its sentence gives a reason that stands in what was said."""
     label = f"{proposed.source} -> {proposed.target}"
     source, target = ids.get(proposed.source.strip(), ""), ids.get(proposed.target.strip(), "")
     if not source or not target:
         parts.refuse("edge", label, "an end of it is neither in the conversation nor among the earlier nodes")
+        return
+    if own and not {source, target} & parts.nodes.keys():
+        parts.refuse("edge", label, "it connects two earlier nodes and none of the session")
         return
     plain = proposed.text
     for name in sorted((proposed.source.strip(), proposed.target.strip()), key=len, reverse=True):
@@ -273,6 +295,11 @@ def _said(conversation: Conversation, parts: ConversationParts) -> str:
         for value in node.fields.values():
             texts += value if isinstance(value, tuple) else (value,)
     return "\n".join(texts)
+
+
+def _said_by_user(conversation: Conversation) -> str:
+    """Return what the user said: a preference is nothing that an agent, a tool or a file says."""
+    return "\n".join([conversation.asked, *(each.text for each in conversation.messages if each.role == "user")])
 
 
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:

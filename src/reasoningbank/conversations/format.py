@@ -29,7 +29,7 @@ from reasoningbank.types.graph import Edge, Node
 
 _KEYS = frozenset(get_type_hints(ConversationRecord))
 _PARTS = {"messages": MessageRecord, "preferences": WishRecord, "lesson": LessonRecord, "edges": EdgeRecord}
-_USED, _RESTS, _LED = (
+USED, RESTS, LED = (
     "'{source}' provides what the step '{target}' works with.",
     "'{source}' is what the answer '{target}' rests on.",
     "The request '{source}' led to the step '{target}'.",
@@ -72,7 +72,7 @@ def read_conversation(record: Mapping[str, object], *, at: datetime) -> Conversa
     for number, node in enumerate(_objects(record, "nodes"), 1):
         reading.node(node, f"node-{number}")
     for name in _texts(record, "rests_on"):
-        reading.link(name, ANSWER, _RESTS)
+        reading.link(name, ANSWER, RESTS)
     for edge in _closed(record, "edges"):
         reading.edge(edge)
     return replace(
@@ -205,9 +205,9 @@ class _Reading:
         if text_of(record, "parameters"):
             given["parameter_field"] = text_of(record, "parameters")
         node = self.node({"label": "AgentAction", "status": "unknown", **given}, name)
-        self.link(REQUEST, node.id, _LED)
+        self.link(REQUEST, node.id, LED)
         for used in uses:
-            self.link(used, node.id, _USED)
+            self.link(used, node.id, USED)
 
     def link(self, source: str, target: str, sentence: str) -> None:
         """Take an edge that follows from how the conversation is told.

@@ -121,7 +121,8 @@ def certain_parts(conversation: Conversation, *, at: datetime) -> ConversationPa
     for edge in conversation.edges:
         source, target = names.get(edge.source, edge.source), names.get(edge.target, edge.target)
         add_edge(parts, replace(edge, source=source, target=target, created_time=at), outside=True)
-    if conversation.answered and conversation.is_one_turn:
+    told_so = any((edge.source, edge.target) == (REQUEST, ANSWER) for edge in conversation.edges)
+    if conversation.answered and conversation.is_one_turn and not told_so:
         add_edge(parts, _answered(conversation, names, at))
     if conversation.lesson is not None and conversation.lesson.key_lesson.strip():
         links = dict.fromkeys(names.get(name, name) for name in conversation.lesson.link_nodes)

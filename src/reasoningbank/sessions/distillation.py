@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from reasoningbank.errors import (
     Undecided,
 )
 from reasoningbank.safety.checks import checked_limit, session_name
+from reasoningbank.types.conversation import ConversationReport
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
 from reasoningbank.types.session import (
@@ -48,6 +49,10 @@ _NO_MODEL = (
     "No language model is configured. Set llm, for example to your own agent (client:claude-code), or let the calling "
     "agent distill with the tool memory_distill."
 )
+
+
+Retelling = Callable[[Trajectory, Judgement], ConversationReport | None]
+"""What remembers a distilled session in the graph; None when it is not wanted, or known already."""
 
 
 class Distillation:
@@ -83,10 +88,14 @@ class Distillation:
         for trajectory_id in wanted:
             report = together(report, self._distiller.recipes_of(trajectory_id))
         if wanted and self._context.model is None:
+            for trajectory_id in wanted:
+                self._distiller.retold(trajectory_id)
             report, wanted = replace(report, messages=(_NO_MODEL,)), {}
         for trajectory_id in wanted:
             try:
                 report = together(report, self._distiller.distilled(trajectory_id))
+                waits = self._distiller.retold(trajectory_id)
+                report = replace(report, messages=(*report.messages, *([waits] if waits else [])))
                 with store.transaction() as transaction:
                     transaction.jobs.finish(Job(kind=DISTILL, key=trajectory_id, due=self._context.clock.now()))
             except (ModelUnavailable, MalformedAnswer, BudgetExhausted, Undecided) as error:
@@ -208,11 +217,14 @@ class Distillation:
 class Distiller:
     """Distil sessions with the language model and store what is found, at once or in the background."""
 
-    def __init__(self, context: Context, sessions: Sessions, settlement: Settlement, recipes: Recipes) -> None:
+    def __init__(
+        self, context: Context, sessions: Sessions, settlement: Settlement, recipes: Recipes, retell: Retelling
+    ) -> None:
         self._context = context
         self._sessions = sessions
         self._settlement = settlement
         self._recipes = recipes
+        self._retell = retell
         self._queued = False
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -285,6 +297,12 @@ class Distiller:
             refused=learned.refused,
         )
 
+    def retold(self, trajectory_id: str) -> str:
+        """Remember a session in the graph, where that is wanted; return what waits, empty when nothing does."""
+        trajectory = self._sessions.get(trajectory_id)
+        report = self._retell(trajectory, self._settlement.latest(trajectory))
+        return f"{trajectory_id}: {report.message}" if report is not None and report.waiting else ""
+
     def pending(self) -> int:
         """Return how many sessions wait to be distilled."""
         return len(self._context.store().sessions.trajectories(limit=0, pending=True))
@@ -295,6 +313,8 @@ class Distiller:
 
     def _recipes_job(self, job: Job) -> None:
         self._recipes.learn(job.key)
+        if self._context.model is None:
+            self.retold(job.key)
 
     def _distill_job(self, job: Job) -> None:
         """Make its recipes and distill the trajectory, unless a worker that was killed after it has done so already."""
@@ -304,6 +324,7 @@ class Distiller:
         judged = entry.judgement
         if entry.distilled is None or (judged is not None and judged.at > entry.distilled):
             self.distilled(job.key, again=False, begun=begun)
+        self.retold(job.key)
 
 
 def together(first: DistilReport, second: DistilReport) -> DistilReport:

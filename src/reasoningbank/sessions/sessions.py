@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from reasoningbank.safety.checks import (
     usable_path,
 )
 from reasoningbank.sessions.ends import personal, replace_report, with_end
-from reasoningbank.sessions.settlement import report_of, say
+from reasoningbank.sessions.settlement import report_of, requeue, say
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import check_memory_id
 from reasoningbank.types.quarantine import Reader
@@ -27,6 +27,7 @@ from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import (
     CAPTURE,
     PROGRESS,
+    RECIPES,
     USER,
     VERDICTS,
     Captured,
@@ -167,7 +168,7 @@ class Sessions:
         return tuple(self._context.store().sessions.origins(trajectory=check_memory_id(trajectory_id, "session")))
 
     def delete(self, trajectory_id: str) -> None:
-        """Erase a trajectory and what was kept about it; the memories it taught stay.
+        """Erase a trajectory, what was kept about it and what the graph holds of it; the memories it taught stay.
 
         Args:
             trajectory_id: The session.
@@ -220,7 +221,7 @@ class Sessions:
         with self._context.store().transaction() as transaction:
             entry = transaction.sessions.entry(check_memory_id(trajectory_id, "session"))
             replace_report(transaction, entry.session)
-            say(transaction, trajectory_id, judgement, now)
+            self._say(transaction, trajectory_id, judgement, now)
         self._settlement.credited(trajectory_id)
         self._context.keep_up()
         return judgement
@@ -328,8 +329,14 @@ class Sessions:
         for entry in entries:
             known = entry.judgement
             if known is None or (known.judge, known.verdict) != (USER, verdict):
-                say(transaction, entry.id, report_of(succeeded, now), now)
+                self._say(transaction, entry.id, report_of(succeeded, now), now)
         return tuple(entry.id for entry in entries)
+
+    def _say(self, transaction: Transaction, trajectory_id: str, judgement: Judgement, now: datetime) -> None:
+        """Store what a person says of how a session ended; what the graph says of it is made anew, too."""
+        say(transaction, trajectory_id, judgement, now)
+        if self._context.model is None and self._context.settings.graph_from_sessions == "always":
+            requeue(transaction, RECIPES, trajectory_id, now)
 
 
 def _listed(store: Store, entry: TrajectoryEntry) -> TrajectoryEntry:

@@ -14,13 +14,18 @@ from datetime import datetime
 from typing import cast
 
 from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.document_tables import DocumentTables
 from reasoningbank.storage.evidence_tables import EvidenceTables
+from reasoningbank.storage.graph_tables import GraphTables
 from reasoningbank.storage.memory_tables import MEMORIES, MemoryTables
 from reasoningbank.storage.rows import Row, checksum, decoding, to_microseconds
 from reasoningbank.storage.unit import Unit
+from reasoningbank.types.conversation import CONVERSATIONS
+from reasoningbank.types.graph_search import DELETED_PARTS
 from reasoningbank.types.memory import STATES, Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import ErasedSessions
+from reasoningbank.types.standing import TRAJECTORY
 
 _LINKED = "session:"
 """Links of a session to the signature of an error that it solved begin with this."""
@@ -43,6 +48,23 @@ _BODIES: Mapping[str, tuple[str, str, str]] = {
     "state_changes": ("number", "number, memory, at, reference, body", "body"),
 }
 """Tables with JSON texts that may name a session: key, what the checksum is made of, and the text."""
+
+
+def erase_conversations(source: RowSource, unit: Unit, trajectories: Collection[str]) -> None:
+    """Erase what the graph holds of captured sessions, and what is noted of them there.
+
+    A node that a person has confirmed has the person's provenance, and stays.
+    """
+    graph, documents = GraphTables(source, unit), DocumentTables(source, unit)
+    for name in trajectories:
+        for node in graph.conversation(name):
+            if node.provenance.get(TRAJECTORY) == name:
+                graph.delete_node(node.id)
+        documents.delete_document(CONVERSATIONS, (), name)
+    # What an agent has deleted of them is kept for a while, and names them in its provenance.
+    for document in documents.below(DELETED_PARTS) if trajectories else ():
+        if any(name in document.value for name in trajectories):
+            documents.delete_document(*document.place)
 
 
 class SessionErasure:
@@ -138,6 +160,7 @@ class SessionErasure:
             "SELECT number, id FROM trajectories WHERE session IN (SELECT value FROM texts_in(?)) OR at < ?",
             (listed, limit),
         )
+        erase_conversations(self._source, self._unit, [cast(str, row[1]) for row in rows])
         numbers, ids = json.dumps([row[0] for row in rows]), json.dumps([row[1] for row in rows])
         self._source.run("DELETE FROM refusals WHERE trajectory IN (SELECT value FROM texts_in(?))", (ids,))
         self._source.run("DELETE FROM jobs WHERE key IN (SELECT value FROM texts_in(?))", (ids,))

@@ -370,9 +370,16 @@ class SessionTables:
             self._unit.note_change()
 
     def erase_trajectory(self, trajectory_id: str) -> None:
-        """Erase a trajectory, its judgements and refusals; memories stay. Raises TrajectoryNotFound."""
+        """Erase a trajectory, its judgements and refusals, and what the graph holds of it; memories stay.
+
+        Raises:
+            TrajectoryNotFound: When there is none.
+        """
+        from reasoningbank.storage.erasure import erase_conversations
+
         number = self._number("trajectory", trajectory_id)
         with self._unit.whole():
+            erase_conversations(self._source, self._unit, [trajectory_id])
             self._source.run("DELETE FROM refusals WHERE trajectory = ?", (trajectory_id,))
             self._source.run("DELETE FROM trajectories WHERE number = ?", (number,))
             self._unit.note_erasure()

@@ -15,6 +15,8 @@ Speaker = Literal["user", "assistant", "system", "tool"]
 SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
 Part = Literal["node", "edge", "preference", "lesson"]
 
+CONVERSATIONS = "reasoningbank.conversations"
+"""The collection in which a bank notes what it has remembered: by digest, of a captured session by its id."""
 REQUEST = "request"
 """The name of the request among the ends of a conversation's edges."""
 ANSWER = "answer"

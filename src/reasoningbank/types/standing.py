@@ -35,6 +35,8 @@ ECHO_OF = "echo_of"
 """The entry that names the memory that a session was shown before it recorded nearly the same."""
 SESSION = "session"
 """The entry that names the session that it was entered in."""
+TRAJECTORY = "trajectory"
+"""The entry that names the captured session that it was made of."""
 
 _OBSERVED = "recipe"
 _PERSON = "person"
