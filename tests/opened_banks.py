@@ -21,8 +21,8 @@ PARTS = frozenset(inspect.signature(Bank.open).parameters)
 def opening(home: Path, clock: Clock, **usual: object) -> Iterator[OpenBank]:
     """Give a function that opens a project's bank; close what it opened.
 
-    It takes the arguments of ``Bank.open``, which stand before the usual ones, and settings by their names. Sessions are
-    remembered in the graph only where a test asks for it: else every script of a model would need a line more.
+    It takes the arguments of ``Bank.open``, which stand before the usual ones, and settings by their names. Sessions
+    are remembered in the graph only where a test asks for it: else every script of a model would need a line more.
     """
     opened: list[Bank] = []
 

@@ -51,6 +51,7 @@ _ANSWERS: dict[str, dict[str, object]] = {
     "distil_success": {"strategies": [STRATEGY, ABOUT_MEMORY], "lessons": []},
     "distil_failure": {"strategies": [], "lessons": [LESSON]},
     "strategy_success": {**RULE},
+    "session": {"nodes": [], "edges": []},
     "judge": {
         "reason": "No step shows that the report was right or that it was sent.",
         "completeness": "unclear",
@@ -84,7 +85,7 @@ def repaired(number: int) -> str:
 
 
 def model(asked: Asked) -> str:
-    """The recorded model: a good strategy and one that must be refused, a lesson, or the rule of a search."""
+    """The recorded model: a good strategy and one that must be refused, a lesson, the rule of a search, or nothing."""
     name = next((name for name in _ANSWERS if json.dumps(prompt(name, "").instructions)[1:400] in asked.text), "")
     return json.dumps(_ANSWERS[name])
 
