@@ -135,6 +135,9 @@ OVERFLOWS = {
     "Zhipu, Chinese": '{"error":{"code":"1261","message":"Prompt 超长"}}',
     "DeepSpeed": "The prompt length 5000 is greater than max_seq_len 4096",
     "OpenAI, string": "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576.",
+    "llama.cpp, shift": '{"error":{"code":500,"message":"context shift is disabled","type":"server_error"}}',
+    "llama.cpp, slots": '{"error":{"message":"failed to find a memory slot for batch of size 512"}}',
+    "llama.cpp, full": '{"error":{"message":"the KV cache is full - try increasing it via the context size"}}',
     "MLC": "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
 }
 SIZES = {"llama.cpp": 4096, "LM Studio": 4096, "LM Studio, end": 4096, "vLLM": 4096, "vLLM, model length": 4096}

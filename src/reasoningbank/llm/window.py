@@ -55,6 +55,9 @@ _TOO_LONG = re.compile(
     r"|(?:less|greater|longer|larger) than (?:the )?max_seq_len|than (?:the )?max(?:imum)? context"
     r"|but the configured context size|(?:prompt|input)[ _]tokens? too long"
     r"|(?:prompt|input|context|输入|上下文|提示词?)\s*[^\s,.]{0,10}(?:超长|过长|太长|超出|超过)"
+    r"|context shift is (?:disabled|not (?:supported|enabled))|(?:kv[ -]cache|slot|context) is full"
+    r"|no kv[ -]?cache slot"
+    r"|(?:could not|failed to|unable to) find (?:a )?(?:memory |kv )?slot"
     r"|prompt_too_long|max(?:imum)? (?:input |prompt )?tokens (?:of \d+ )?(?:is |was )?exceeded",
     re.IGNORECASE,
 )
