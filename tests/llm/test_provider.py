@@ -230,24 +230,30 @@ def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -
 
 @promise(
     "llm:usage",
-    "An answer whose usage is empty or not whole is read like any other; its tokens are counted by us.",
+    "An answer whose usage is empty or not whole is read like any other; what is reported is booked, a total alone "
+    "too, and only what is not reported is counted by us.",
     source="issue Any model (budget)",
 )
 @pytest.mark.parametrize(
-    ("usage", "counted"),
+    ("usage", "booked"),
     [
         ({"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}, 0),
-        ({"total_tokens": 90}, 0),
-        ({"prompt_tokens": 70, "completion_tokens": 20}, 70),
+        ({"total_tokens": 90}, 90),
+        ({"prompt_tokens": 70, "completion_tokens": 20}, 90),
+        ({"prompt_tokens": 70, "total_tokens": 90}, 90),
+        ({"completion_tokens": 20, "total_tokens": 90}, 90),
+        ({"input_tokens": 70, "output_tokens": 20}, 90),
         ({}, 0),
         (None, 0),
     ],
 )
-def test_an_answer_is_read_whatever_its_usage_says(usage: object, counted: int) -> None:
+def test_an_answer_is_read_whatever_its_usage_says(usage: object, booked: int, tmp_path: Path) -> None:
     body = {**json.loads(completion(ANSWER).body), "usage": usage}
-    answer = Outcome([Reply(body=json.dumps(body))]).answer
+    budget = TokenBudget(tmp_path / "ledger", 100_000)
+    answer = Outcome([Reply(body=json.dumps(body))], budget=budget).answer
     assert answer is not None
-    assert (answer.text, answer.input_tokens) == (ANSWER, counted)
+    assert (answer.text, answer.input_tokens + answer.output_tokens) == (ANSWER, booked)
+    assert budget.spent() == (booked or budget.spent()) > 0
 
 
 @promise(

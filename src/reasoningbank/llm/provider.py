@@ -432,19 +432,46 @@ def _tolerant_model() -> type[OpenAIChatModel]:
     from pydantic_ai.models.openai import OpenAIChatModel
 
     class TolerantModel(OpenAIChatModel):
-        """Reads an answer whose usage is not whole; its tokens are then counted here."""
+        """Reads an answer whose usage is not whole; what is not reported is counted here."""
 
         def _validate_completion(self, response: ChatCompletion) -> LenientChatCompletion:
             usage = response.usage
             if usage is not None:
-                parts: tuple[object, object] = (usage.prompt_tokens, usage.completion_tokens)
-                if not all(isinstance(part, int) for part in parts):
+                told = _told_usage(usage.model_dump(), _text_in(response))
+                if told is None:
                     response.usage = None
                 else:
-                    usage.total_tokens = usage.prompt_tokens + usage.completion_tokens
+                    usage.prompt_tokens, usage.completion_tokens = told
+                    usage.total_tokens = sum(told)
             return super()._validate_completion(response)
 
     return TolerantModel
+
+
+_READ_NAMES, _WRITTEN_NAMES = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+
+
+def _told_usage(usage: Mapping[str, object], text: str) -> tuple[int, int] | None:
+    """Return the tokens of prompt and answer that a server reports; None when it reports nothing that can be booked.
+
+    Of a total alone the answer's share is counted by us: together they are what was reported.
+    """
+    read, written, total = (
+        next((each for name in names if isinstance(each := usage.get(name), int) and each >= 0), None)
+        for names in (_READ_NAMES, _WRITTEN_NAMES, ("total_tokens",))
+    )
+    if read is not None and written is not None:
+        return read, written
+    if not total:
+        return None
+    if read is not None:
+        return read, max(total - read, 0)
+    written = min(count_tokens(text) if written is None else written, total)
+    return total - written, written
+
+
+def _text_in(response: ChatCompletion) -> str:
+    return "".join(choice.message.content or "" for choice in response.choices or ())
 
 
 def _sendable(text: str) -> str:
