@@ -128,7 +128,7 @@ def test_how_long_an_answer_may_be_can_be_set(tmp_path: Path) -> None:
         ([Reply(status=500, body="oops")] * ATTEMPTS, ATTEMPTS, "HTTP 500", "later"),
         ([Reply(status=503, body="")] * ATTEMPTS, ATTEMPTS, "HTTP 503", "later"),
         ([Reply(status=400, body='{"error": {"message": "no"}}')], 1, "refused the request", "key"),
-        ([Reply(status=422, body='{"detail": "temperature must be 1"}')], 1, "refused the request", "key"),
+        ([Reply(status=422, body='{"detail": "temperature must be 1"}')] * 2, 2, "refused the request", "key"),
         ([Reply(status=418, body="tea")], 1, "HTTP 418", "llm_url"),
         ([Reply(status=302, body="", headers={"location": "http://127.0.0.1:9/"})], 1, "not a completion", "/v1"),
         ([Reply(body="{}")], 1, "not a completion", "/v1"),
@@ -271,6 +271,90 @@ def test_the_limit_of_an_answer_takes_the_name_that_a_server_asks_for() -> None:
         formats = {str(request.body.get("response_format"))[:24] for request in server.requests}
     assert names == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
     assert len(formats) == 1
+
+
+@promise(
+    "llm:refused-parameters",
+    "A temperature, a limit of the answer or another parameter that a model refuses is left out, for that model at "
+    "that URL from then on; how JSON is asked for stays what it was.",
+    source="issue Any model (answers)",
+)
+@pytest.mark.parametrize(
+    ("said", "left_out"),
+    [
+        (
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is.",
+            "temperature",
+        ),
+        ("`temperature` is deprecated for this model.", "temperature"),
+        ("temperature: Extra inputs are not permitted", "temperature"),
+        ("invalid temperature: only 1 is allowed for this model", "temperature"),
+        ("This model does not support the temperature parameter", "temperature"),
+        ("Unsupported parameter: 'max_tokens' is not supported with this model.", "max_tokens"),
+        ("Unrecognized request argument supplied: max_tokens", "max_tokens"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_left_out_from_then_on(said: str, left_out: str) -> None:
+    for body in ({"error": {"message": said}}, {"error": {"message": "Unsupported value", "param": left_out}}):
+        refusal = Reply(status=400, body=json.dumps(body))
+        with ReplayServer([refusal, ANSWER, ANSWER]) as server:
+            for _ in range(2):
+                model = ProviderModel(provider="openai", model="m", url=server.url)
+                assert model.complete(PROMPT, SCHEMA).text == ANSWER
+            named = [left_out in request.body for request in server.requests]
+            formats = {str(request.body.get("response_format"))[:24] for request in server.requests}
+        assert named == [True, False, False]
+        assert len(formats) == 1
+
+
+@promise("llm:refused-parameters")
+def test_a_server_that_knows_no_limit_of_the_answer_is_sent_none() -> None:
+    refusals = [
+        Reply(
+            status=422, body=json.dumps({"detail": [{"loc": ["body", name], "msg": "Extra inputs are not permitted"}]})
+        )
+        for name in ("max_tokens", "max_completion_tokens")
+    ]
+    with ReplayServer([*refusals, ANSWER]) as server:
+        ProviderModel(provider="openai", model="m", url=server.url).complete(PROMPT, SCHEMA)
+        names = [[name for name in request.body if name.startswith("max_")] for request in server.requests]
+    assert names == [["max_tokens"], ["max_completion_tokens"], []]
+
+
+@promise(
+    "llm:answer-limit",
+    "A model that limits its answers alone is asked again with the limit that it names, else with half, and from then "
+    "on with that.",
+    source="issue Any model (length)",
+)
+@pytest.mark.parametrize(
+    ("said", "limit"),
+    [
+        ("max_tokens must be at most 512", 512),
+        ("max_completion_tokens is too large: 8192. This model supports at most 512 completion tokens, whereas you "
+         "provided 8192.", 512),
+        ("The maximum output length is 512", 512),
+        ("max_tokens: 8192 > 512, which is the maximum allowed number of output tokens for claude-20240229", 512),
+        ("Input validation error: `max_new_tokens` must be <= 512. Given: 8192", 512),
+        ("maxOutputTokens value of 8192 but the supported range is from 1 (inclusive) to 513 (exclusive)", 512),
+        ("The maximum tokens you requested exceeds the model limit of 512. Try a value lower than 512.", 512),
+        ("Invalid max_tokens value, the valid range of max_tokens is [1, 512]", 512),
+        ("max_tokens 参数非法。取值范围 [1,512]", 512),
+        ("max_tokens (8192) exceeds the model's output token limit", 4_096),
+        ("max_tokens is too large", 4_096),
+    ],
+)  # fmt: skip
+def test_a_limit_of_the_answer_is_kept_to(said: str, limit: int) -> None:
+    refusal = Reply(status=400, body=json.dumps({"error": {"code": 400, "message": said}}))
+    with ReplayServer([refusal, ANSWER, ANSWER]) as server:
+        for _ in range(2):
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            assert model.complete(PROMPT, SCHEMA).text == ANSWER
+        lengths = [int(str(request.body["max_tokens"])) for request in server.requests]
+    assert lengths[0] == MAX_OUTPUT_TOKENS
+    assert limit - 1 <= lengths[1] == lengths[2] <= limit
+    short = Reply(status=400, body='{"error": {"message": "max_tokens must be at least 1"}}')
+    assert len(Outcome([short]).requests) == 1
 
 
 @promise(

@@ -31,7 +31,7 @@ from reasoningbank.types.session import Judgement, Step, Trajectory
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OPINION = json.dumps(
     {
-        "reason": "Step 1 shows it.",
+        "reason": "Step 0 shows it.",
         "completeness": "met",
         "grounding": "met",
         "right_target": "met",
@@ -456,9 +456,30 @@ def test_a_refused_format_is_remembered_and_its_words_take_room() -> None:
     formats = [kind for _, kind in counted]
     first = formats.index("json_object")
     assert formats == ["json_schema"] * first + ["json_object"] * (len(formats) - first)
-    sizes = [tokens for tokens, _ in counted if tokens <= 1_200]
-    assert len(sizes) >= 4
-    assert all(size < counted[first - 2][0] for size in sizes)
+    sizes = [tokens for tokens, _ in counted]
+    assert sizes[: first + 2] == sorted(sizes[: first + 2], reverse=True)
+    assert len([size for size in sizes if size <= 1_200]) >= 4
+    assert all(size < sizes[first - 2] for size in sizes[first:])
+
+
+@promise("llm:halved")
+@pytest.mark.parametrize(("size", "steps"), [(3_000, 60), (2_600, 60), (1_700, 60), (1_500, 6)])
+def test_no_prompt_grows_where_a_format_is_refused_after_the_length(size: int, steps: int) -> None:
+    window = Window(size, words='{"error":{"message":"context shift is disabled"}}')
+
+    def answer(asked: Asked) -> Reply:
+        reply = window(asked)
+        if reply.status == 400:
+            return replace(reply, status=500)
+        kind = asked.body.get("response_format")
+        known = isinstance(kind, dict) and kind["type"] != "json_object"
+        return Reply(status=400, body='{"error":{"message":"response_format: no json_schema"}}') if known else reply
+
+    with ReplayServer(answer) as server:
+        model = ProviderModel(provider="openai", model="m", url=server.url)
+        assert judge(replace(LONG, steps=LONG.steps[:steps]), model, at=NOW).verdict == "success"
+    assert window.counted == sorted(window.counted, reverse=True)
+    assert len(window.counted) > 2
 
 
 @promise(

@@ -92,7 +92,7 @@ class _CorrectionExceeded(ContextExceeded):
     """
 
     def __init__(self, first: MalformedAnswer, cut: bool, error: ContextExceeded) -> None:
-        super().__init__(error.message, context=error.context)
+        super().__init__(error.message, context=error.context, excess=error.excess)
         self.first = first
         self.cut = cut
 
@@ -198,8 +198,10 @@ def exchange_within(
     """Return the answer to a prompt whose material is made as long as the model's context allows.
 
     What a small context leaves beside instructions, schema and answer is the room for the material. A server that says
-    that it was too long is sent half of it, and half again; never more than before. What is said of an answer that
-    could not be read takes its room from the material where the context does not hold both, and always after a refusal.
+    that it was too long is sent half of it, and half again; never more than before, also where the schema has to be
+    said in words from then on; where that is the least already, the shorter instructions are taken. What is said of an
+    answer that could not be read takes its room from the material where the context does not hold both, and always
+    after a refusal.
 
     An answer that was cut may be longer the next time, as far as the context allows; the material makes room for that.
     When the server refuses this, the longer answer is taken back before the material is halved.
@@ -221,24 +223,35 @@ def exchange_within(
         MalformedAnswer: No answer can be read, or none to a question that is as long as it may be.
     """
     context, room, length = context_of(model), most, _AnswerLength(long=thinks_first(model))
-    refused = False
+    refused = brief = False
     schema = count_tokens(_schema_words(shape))
     while True:
-        empty = length.of(_with(prompt(name, "", short=0 < context <= SHORT_BELOW), addition), context)
+        briefly = brief or 0 < context <= SHORT_BELOW
+        empty = replace(length.of(_with(prompt(name, "", short=briefly), addition), context), flexible=True)
         room = _room(empty, shape, context, most=room, least=least)
         asked = replace(empty, material=material(room))
-        briefer = length.of(_with(prompt(name, "", short=True), addition), context)
+        briefer = replace(length.of(_with(prompt(name, "", short=True), addition), context), flexible=True)
         corrections = _Corrections(model, asked, empty, briefer, material, least, shape, context, refused, length)
         try:
             return _exchanged(model, asked, corrections.again, shape, temperature, check)
         except ContextExceeded as error:
             first = error.first if isinstance(error, _CorrectionExceeded) else None
+            if error.excess:
+                bound = _length(asked) - error.excess
+                brief = briefly or bound - _length(empty) < least
+                room = bound - _length(briefer if brief else empty)
+                if room < least:
+                    raise (first or error) from None
+                refused = True
+                continue
             grown = length.long or (isinstance(error, _CorrectionExceeded) and error.cut)
             known = error.context or context or (context_of(model) if grown else 0)
             taken_back = grown and not length.bounded and (0 < known < (context or known + 1) or room <= least)
             if room <= least and not taken_back:
-                raise (first or error) from None
-            if not taken_back:
+                if briefly or _length(briefer) >= _length(empty):
+                    raise (first or error) from None
+                brief = True
+            elif not taken_back:
                 sent = min(room, count_tokens(asked.material))
                 room = max(least, sent // 2 - (0 if known else schema))
             context, refused, length = known, True, _AnswerLength(long=grown, bounded=grown)

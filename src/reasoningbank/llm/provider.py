@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
+from reasoningbank.llm.refusals import answer_limit, refused_parameter, refuses_format, renames_limit
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import (
     OTHER_TOKENIZERS,
@@ -102,18 +103,8 @@ _REJECTED_STATUS = (400, 422)
 _TOO_LARGE_STATUS = 413
 """Also of a proxy before the server, and of what is longer than a minute's tokens: less of it may pass."""
 _REQUEST_TIMEOUT, _TOO_MANY_STATUS = 408, 429
-_FORMAT = re.compile(
-    r"response[ _-]?(?:format|schema|json|mime)|json[ _-]?(?:schema|object|mode)|\bschemas?\b|grammar|guided[ _-]?"
-    r"|structured[ _-]?(?:output|response|generation)|output[ _-]?(?:format|config|schema)"
-    r"|(?:unsupported|unknown|unrecognized|unexpected)[ _-]?(?:request )?(?:parameter|argument|field|option)"
-    r"|(?:parameter|argument|field|option)s?\b[^\n]{0,60}\b(?:not|isn't|un)[ -]?(?:supported|allowed|permitted|known)"
-    r"|extra (?:inputs?|fields?)",
-    re.IGNORECASE,
-)
-"""Words of a server that does not know how JSON is asked for; any other refusal would be the same without."""
-_RENAMED = re.compile(
-    r"\buse\b[^\n]{0,40}max_completion_tokens|max_completion_tokens[^\n]{0,40}\binstead", re.IGNORECASE
-)
+_BUSY_STATUS = (401, 403, 404, _REQUEST_TIMEOUT, _TOO_MANY_STATUS, 502, 503, 504)
+"""Statuses whose words are about a key, a place or the moment, not about the request."""
 _UNPARSED = re.compile(
     r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
 )
@@ -131,6 +122,8 @@ class Failure:
         rejected: True when the way in which JSON is asked for was refused, as a server does that knows no schemas.
         narrow: True when the model's context was exceeded, not a proxy's bytes or the tokens of a minute.
         renamed: True when the server wants the answer's longest length as ``max_completion_tokens``.
+        answer_limit: Tokens of the longest answer that the model gives, when more were asked for; 0 when not.
+        parameter: The parameter that was refused and can be left out; empty when none was.
         unparsed: True when the model answered and its server could not make out what, as llama.cpp's says of an
             answer that was cut.
         wait: Seconds that the provider asked to wait; None when it did not say.
@@ -142,11 +135,13 @@ class Failure:
     rejected: bool = False
     narrow: bool = False
     renamed: bool = False
+    answer_limit: int = 0
+    parameter: str = ""
     unparsed: bool = False
     wait: float | None = None
 
 
-def failure(error: Exception, name: str, timeout: float, *, local: bool = False) -> Failure:
+def failure(error: Exception, name: str, timeout: float, *, local: bool = False, asked: int = 0) -> Failure:
     """Return what an exception of a provider's library means.
 
     Args:
@@ -154,6 +149,7 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
         name: The model's name as the user gave it.
         timeout: Seconds the attempt was allowed.
         local: The server is on this machine.
+        asked: Tokens of the longest answer that was asked for; 0 when it does not matter.
     """
     if isinstance(error, ImportError):
         return Failure(
@@ -177,13 +173,19 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False)
         )
     unparsed = _UNPARSED.search(said) is not None
     refused = status is not None and status not in _UNKNOWN_STATUS
+    rejected = status in _REJECTED_STATUS
+    renamed = rejected and renames_limit(said)
+    limit = answer_limit(said, asked) if status is not None and status not in _BUSY_STATUS and not renamed else 0
+    parameter = refused_parameter(said) if rejected and not (renamed or limit) else ""
     return Failure(
         error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),
-        transient=(transient or status == _REQUEST_TIMEOUT) and not unparsed,
+        transient=(transient or status == _REQUEST_TIMEOUT) and not (unparsed or limit),
         unparsed=unparsed,
         unbilled=local or refused or _never_sent(error) or isinstance(error, exceptions.UserError),
-        renamed=status in _REJECTED_STATUS and _RENAMED.search(said) is not None,
-        rejected=status in _REJECTED_STATUS and _FORMAT.search(said) is not None,
+        renamed=renamed,
+        answer_limit=limit,
+        parameter=parameter,
+        rejected=rejected and not (limit or parameter) and refuses_format(said),
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
     )
 
@@ -292,6 +294,7 @@ class ProviderRequest:
     timeout: float
     way: Way = "native"
     renamed: bool = False
+    dropped: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Question({self.provider}:{self.model}, {self.prompt.label})"
@@ -376,10 +379,12 @@ def _settings(question: ProviderRequest, model: Model) -> ModelSettings:
     fixed = profile.get("anthropic_disallows_sampling_settings") or (
         profile.get("openai_supports_reasoning") and always_reasons
     )
-    if not fixed:
+    if not fixed and "temperature" not in question.dropped:
         settings["temperature"] = question.temperature
     if always_reasons:
         settings["max_tokens"] = question.max_thoughts
+    if {"max_tokens", "max_completion_tokens"} <= question.dropped:
+        del settings["max_tokens"]
     return settings
 
 
@@ -496,6 +501,8 @@ _ASKS = 2
 _OVERHEAD = 1_024
 _BREAKABLE = "<[]"
 _SHORTEST_ANSWER = 64
+_WORDS_AROUND_SCHEMA = 48
+"""Tokens of what the library says beside a schema that is put into words."""
 
 
 class ProviderModel:
@@ -504,9 +511,9 @@ class ProviderModel:
     Rate limits, server errors and broken connections are tried four times in all, after 1, 2 and 4 seconds, each up to
     half as much again at random, or after what ``Retry-After`` says; a wrong key, an unknown model, a refused request
     and a time-out are not. A server that refuses JSON schemas is asked for any JSON object, and one that refuses that
-    is asked in words. One that cannot read so much, or has read much less than was sent, raises ContextExceeded. Every
-    failure is ModelUnavailable with a hint. The key and what was sent are in no error, representation, log of ours or
-    span.
+    is asked in words; one that refuses a temperature, or so long an answer, is asked without it, and from then on. One
+    that cannot read so much, or has read much less than was sent, raises ContextExceeded. Every failure is
+    ModelUnavailable with a hint. The key and what was sent are in no error, representation, log of ours or span.
 
     Args:
         provider: openai, anthropic or google.
@@ -623,14 +630,15 @@ class ProviderModel:
 
         A context that was only guessed from refusals keeps no answer below the prompt's own limit.
         """
-        longest = min(prompt.answer_tokens or self._max_output_tokens, self._max_output_tokens)
+        most = min(self._max_output_tokens, self._learned.answer_limit or self._max_output_tokens)
+        longest = min(prompt.answer_tokens or most, most)
         written = _counted(prompt) + count_tokens(_schema_words(schema))
         named = self._learned.named
         known = min(self._context or named, named or self._context)
         if known:
             longest = min(longest, max(_SHORTEST_ANSWER, answer_beside(known, written)))
         if context := self._learned.context(self._context):
-            least = prompt.answer_tokens or _SHORTEST_ANSWER
+            least = min(prompt.answer_tokens or _SHORTEST_ANSWER, most)
             longest = min(longest, max(least, answer_beside(context, written)))
         return longest
 
@@ -642,9 +650,8 @@ class ProviderModel:
         needed = needed_context(_counted(prompt), min(longest, prompt.answer_tokens))
         ways = WAYS if self._provider == "openai" else WAYS[:2]
         way = ways[min(self._learned.formats, len(ways) - 1)]
-        attempt = 0
+        attempt = 1
         while True:
-            attempt += 1
             question = self._question(prompt, schema, temperature, longest, way)
             result = self._attempted(question, most)
             if isinstance(result, ProviderAnswer):
@@ -661,17 +668,41 @@ class ProviderModel:
                 return ProviderAnswer(
                     text="", model=self._model, way=way, input_tokens=0, output_tokens=0, finish="length"
                 )
-            if result.renamed and not question.renamed:
-                self._learned.limit_renamed()
+            if self._changed(result, question):
+                longest = min(longest, self._learned.answer_limit or longest)
             elif result.rejected and way != ways[-1]:
-                way = ways[ways.index(way) + 1]
+                said_before, way = way != "native", ways[ways.index(way) + 1]
                 self._learned.format_refused(ways.index(way))
+                if prompt.flexible and self._learned.overflowed and not said_before:
+                    raise ContextExceeded(
+                        f"{self.name} wants the schema in words, and the prompt has no room for it.",
+                        excess=count_tokens(json.dumps(dict(schema))) + _WORDS_AROUND_SCHEMA,
+                    )
             elif result.transient and attempt < ATTEMPTS and (result.wait or 0.0) <= LONGEST_WAIT:
                 self._sleep(_pause(attempt, result.wait))
+                attempt += 1
             else:
                 if result.narrow and isinstance(result.error, ContextExceeded):
                     self._learned.refused(needed_context(_counted(prompt), longest), result.error.context)
                 raise result.error
+
+    def _changed(self, result: Failure, question: ProviderRequest) -> bool:
+        """Return whether a refusal taught something that changes the next request; it holds for later ones too."""
+        if result.renamed and not question.renamed:
+            self._learned.limit_renamed()
+            return True
+        if 0 < result.answer_limit < max(question.max_tokens, question.max_thoughts):
+            self._learned.answer_refused(result.answer_limit)
+            return True
+        named = result.parameter
+        if not named or named in question.dropped:
+            return False
+        self._learned.parameter_refused(named)
+        if named == "max_tokens" and not question.renamed:
+            self._learned.limit_renamed()
+        elif named == "max_completion_tokens" and question.renamed:
+            self._learned.limit_renamed(back=True)
+        return True
 
     def _question(
         self, prompt: Prompt, schema: Mapping[str, object], temperature: float, longest: int, way: Way
@@ -685,10 +716,11 @@ class ProviderModel:
             schema=schema,
             temperature=temperature,
             max_tokens=longest,
-            max_thoughts=self._max_output_tokens,
+            max_thoughts=min(self._max_output_tokens, self._learned.answer_limit or self._max_output_tokens),
             timeout=self._timeout or self._seconds(prompt, longest),
             way=way,
             renamed=self._learned.renamed,
+            dropped=self._learned.dropped,
         )
 
     def _seconds(self, prompt: Prompt, longest: int) -> float:
@@ -703,7 +735,8 @@ class ProviderModel:
         try:
             result: ProviderAnswer | Failure = ask(question)
         except Exception as error:  # noqa: BLE001 - told as ModelUnavailable, without the words: they may hold the key
-            result = failure(error, self.name, question.timeout, local=on_this_machine(self._url))
+            local, asked = on_this_machine(self._url), question.max_tokens
+            result = failure(error, self.name, question.timeout, local=local, asked=asked)
         if self._budget is not None and booked is not None:
             self._settle(self._budget, booked, question, result)
         return result

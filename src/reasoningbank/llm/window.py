@@ -191,7 +191,7 @@ def is_of_a_time(said: str) -> bool:
 
 
 class LearnedWindow:
-    """Limits of a model that refusals have taught: how much it reads at once, which formats its server does not know.
+    """Limits of a model that refusals have taught: how much it reads and writes, what its server refuses.
 
     Safe to use from several threads.
 
@@ -202,8 +202,9 @@ class LearnedWindow:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._named = self._refused = self._read = self._formats = 0
+        self._named = self._refused = self._read = self._formats = self._answer_limit = 0
         self._renamed = False
+        self._dropped: frozenset[str] = frozenset()
 
     def refused(self, needed: int, named: int = 0) -> None:
         """Note a request that was too long, and the context that the server named; 0 when it named none."""
@@ -229,9 +230,34 @@ class LearnedWindow:
         """The number of ways in which JSON is asked for that were refused."""
         return self._formats
 
-    def limit_renamed(self) -> None:
-        """Note that the server wants the answer's longest length under its newer name."""
-        self._renamed = True
+    @property
+    def overflowed(self) -> bool:
+        """True when a request was too long since this process began."""
+        return self._refused > 0
+
+    def answer_refused(self, limit: int) -> None:
+        """Note how long the model's answers may be at most."""
+        with self._lock:
+            self._answer_limit = min(self._answer_limit or limit, limit)
+
+    @property
+    def answer_limit(self) -> int:
+        """The longest answer that the model gives, in tokens; 0 when it has not refused one."""
+        return self._answer_limit
+
+    def parameter_refused(self, name: str) -> None:
+        """Note a parameter that is to be left out."""
+        with self._lock:
+            self._dropped |= {name}
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """Names of parameters that were refused."""
+        return self._dropped
+
+    def limit_renamed(self, *, back: bool = False) -> None:
+        """Note that the server wants the answer's longest length under its newer name, or under the older one."""
+        self._renamed = not back
 
     @property
     def renamed(self) -> bool:

@@ -70,6 +70,7 @@ class Prompt:
         instructions: What to do; never holds text of a trajectory.
         material: What to do it with: quoted data, never instructions (DESIGN D10).
         answer_tokens: Most tokens that a good answer has; 0 leaves it to the model's own limit.
+        flexible: The material can be made shorter: rather than to be sent at greater length, it is to be asked for so.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Prompt:
     instructions: str
     material: str
     answer_tokens: int = 0
+    flexible: bool = False
 
     @property
     def label(self) -> str:
