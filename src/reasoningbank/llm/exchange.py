@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic
 
 from reasoningbank.errors import BudgetExhausted, ContextExceeded, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.answers import Shape, items_of, read_answer
-from reasoningbank.llm.echoes import is_echo, texts_in
+from reasoningbank.llm.prompt_echoes import is_echo, texts_in
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import SHORT_BELOW, context_of, room_beside, thinks_first
