@@ -12,8 +12,10 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import MemoryNotFound
 from reasoningbank.memories.standing import speaking
+from reasoningbank.operations.composed import search_lessons
 from reasoningbank.safety.quotation import kind_of
 from reasoningbank.testing import FrozenClock
+from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.session import Trajectory, Verdict
 
@@ -231,6 +233,32 @@ def test_a_flood_does_not_push_another_source_out(local_bank: Bank, text: str) -
         assert honest.id in [hit.id for hit in shown[:5]]
         assert len([hit for hit in shown[:5] if hit.id != honest.id]) <= 2
     assert len(local_bank.search(QUESTION, limit=40, session="asked again").memories) == 40
+
+
+@promise("trust:flood")
+@pytest.mark.parametrize("weights", [LessonWeights(), LessonWeights(lesson_weight=0.0, context_weight=0.0)])
+def test_a_flood_leaves_room_in_a_search_by_lesson(local_bank: Bank, weights: LessonWeights) -> None:
+    def told(title: str, content: str, session: str, source: str = "mcp") -> str:
+        described = {"description": QUESTION, "title": title, "content": content, "outcome": "success"}
+        return local_bank.record(source=source, session=session, **described).id
+
+    with speaking("flood"):
+        for number in range(60):
+            text = f"A network call that fails now and then wants part {number} of table {number * 7}."
+            told(f"{QUESTION} {number}", f"{QUESTION}: {text}", f"name {number}")
+    with speaking("honest"):
+        honest = told(TITLE, CONTENT, "honest")
+    own = told("Network call fails", "Ask the proxy for its log first.", "person", "api")
+    found = local_bank.search(QUESTION, limit=5, session="asked", by="lesson", weights=weights)
+    shown = [
+        [hit.id for hit in found.delivered],
+        [hit.lesson.memory.id for hit in search_lessons(local_bank, QUESTION, session="listed").lessons],
+        [hit.lesson.memory.id for hit in local_bank.questions.ask(QUESTION, session="told").lessons],
+    ]
+    for names in shown:
+        assert names[0] == own and honest in names
+        assert len(set(names) - {own, honest}) <= 2
+    assert len(local_bank.search(QUESTION, limit=40, session="all", by="lesson").delivered) == 40
 
 
 @promise("trust:place")

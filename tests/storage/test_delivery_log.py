@@ -19,6 +19,7 @@ from promises import promise
 from reasoningbank import Bank
 from reasoningbank.cli.app import rbank
 from reasoningbank.memories.admission import index
+from reasoningbank.memories.standing import speaking
 from reasoningbank.search.search import By
 from reasoningbank.settings import Settings
 from reasoningbank.storage import open_storage
@@ -207,6 +208,25 @@ def test_a_search_of_many_memories_of_one_text_runs_few_statements(statements: S
         answer, count, commits = statements.of(bank, "c")
         assert (count <= MOST, commits) == (True, 1), statements.all
         assert len(answer.memories) == 1 and len(answer.memories[0].duplicates) > 20
+
+
+@promise("search:delivery-log")
+@pytest.mark.parametrize("by", KINDS)
+def test_a_search_that_one_source_has_flooded_runs_few_statements(
+    statements: Statements, tmp_path: Path, by: By
+) -> None:
+    with filled(tmp_path, 40) as bank, speaking("flood"):
+        for number in range(80):
+            bank.record(
+                title=f"{QUERY} {number}", content=f"{QUERY} {number} {number}", outcome="success", source="mcp"
+            )
+    for session, limit in (("a", 1), ("b", 5), ("c", 10), ("d", 100)):
+        with opened(tmp_path) as bank:
+            for _ in range(2):
+                answer, count, commits = statements.of(bank, session, limit, by)
+                assert (count <= MOST, commits) == (True, 1), (session, count, statements.all)
+                flooded = [hit for hit in answer.delivered[:5] if hit.standing == "claim"]
+                assert by == "experience" or len(flooded) <= 2
 
 
 @promise("search:delivery-log")

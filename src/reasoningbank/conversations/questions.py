@@ -261,18 +261,18 @@ class Questions:
 
     def _lessons_for(self, store: Store, plan: QuestionPlan, limit: int, session: str | None) -> tuple[LessonHit, ...]:
         """Return the lessons of all bank sub-queries, each at its best score; their delivery is noted once."""
-        from reasoningbank.graph.search import find_lessons
+        from reasoningbank.graph.search import find_lessons, together
         from reasoningbank.memories.links import lessons_of
 
-        best: dict[str, LessonHit] = {}
-        for query in plan.bank if limit else ():
-            found = find_lessons(store, self._context.embedder, _lesson_question(query, limit)).lessons
-            lessons = lessons_of(store, [each.id for each in found])
-            for each in found:
-                known = best.get(each.id)
-                if each.id in lessons and (known is None or each.score > known.score):
-                    best[each.id] = LessonHit(lesson=lessons[each.id], score=each.score, legs=each.legs)
-        hits = tuple(sorted(best.values(), key=lambda each: (-each.score, each.lesson.rb_id)))[:limit]
+        found = [
+            find_lessons(store, self._context.embedder, _lesson_question(query, limit)).hits
+            for query in (plan.bank if limit else ())
+        ]
+        best = together(found, limit)
+        lessons = lessons_of(store, [hit.id for hit in best])
+        hits = tuple(
+            LessonHit(lesson=lessons[hit.id], score=hit.relevance, legs=hit.legs) for hit in best if hit.id in lessons
+        )
         if hits:
             recall = Recall(
                 memories=tuple(Hit(memory=hit.lesson.memory, relevance=hit.score, legs=hit.legs) for hit in hits),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from reasoningbank.memories.links import checked_nodes
-from reasoningbank.memories.words import STOP_WORDS, query_terms
+from reasoningbank.memories.words import STOP_WORDS, query_terms, query_words
 from reasoningbank.safety.graph_text import reveal
 from reasoningbank.search.query import search_limit, usable_query
 from reasoningbank.storage.store import Store
@@ -25,10 +26,10 @@ from reasoningbank.types.graph_search import (
     LessonWeights,
     NodeHit,
 )
-from reasoningbank.types.memory import MAX_TITLE
+from reasoningbank.types.memory import MAX_TITLE, Memory
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEXICAL_LEG, Filter, Hit
-from reasoningbank.types.records import Scored
+from reasoningbank.types.records import Candidates, LessonMatches, LessonTexts, Scored
 from reasoningbank.types.standing import SESSION
 
 if TYPE_CHECKING:
@@ -67,31 +68,83 @@ class LessonQuestion:
     min_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLessons:
-    """Hold what was found, best first, and one sentence about it."""
+class FoundLessons(NamedTuple):
+    """Hold the lessons for a question, each in its place, as they are stored, and one sentence about them."""
 
-    lessons: tuple[Blended, ...]
+    hits: Sequence[Hit]
     message: str
 
 
 def find_lessons(store: Store, embedder: Embedder, question: LessonQuestion) -> FoundLessons:
-    """Return the lessons for a question; none when nothing speaks for any.
+    """Return the lessons for a question in the order in which they are shown; none when nothing speaks for any.
+
+    The rule of places is that of every search (``search/placement.py``). Whether a lesson answers the question says the
+    relevance of a search by memory, because the scores of a search by lesson depend on its weights.
 
     Raises:
         ModelMismatch: When the bank was built with another embedder.
     """
-    from reasoningbank.search.fusion import blend
+    from reasoningbank.search.placement import FIRST, is_crowded
 
     terms = content_terms(question.text)
     if not terms:
-        return FoundLessons(lessons=(), message="The query has only words that every text has; nothing was searched.")
+        return FoundLessons((), "The query has only words that every text has; nothing was searched.")
     if question.limit == 0:
-        return FoundLessons(lessons=(), message="No lesson was asked for.")
-    legs = _legs(store, embedder, question, terms)
-    found = blend(legs, question.weights, lexical=(BM25_LEG,), fusion=question.fusion)
-    kept, message = above(found, question.min_score, model_id=embedder.model_id, lexical=BM25_LEG, noun="lesson")
-    return FoundLessons(lessons=tuple(kept[: question.limit]), message=message)
+        return FoundLessons((), "No lesson was asked for.")
+    matches = _matches(store, embedder, question, terms)
+    known: dict[str, Memory] = {}
+
+    def hits_of(found: Sequence[Blended]) -> list[Hit]:
+        if unknown := [each.id for each in found if each.id not in known]:
+            known.update(store.memories.many(unknown))
+        return [Hit(memory=known[each.id], relevance=each.score, legs=each.legs) for each in found if each.id in known]
+
+    found, message = _above_in(matches, embedder, question)
+    hits = hits_of(found[: max(question.limit, FIRST)])
+    if is_crowded(hits):
+        matches = matches.whole()
+        hits = hits_of(_above_in(matches, embedder, question)[0])
+    if not any(hit.standing == "claim" for hit in hits):
+        return FoundLessons(hits[: question.limit], message)
+    return FoundLessons(_placed(hits, matches, embedder, question), message)
+
+
+def _placed(hits: Sequence[Hit], matches: LessonMatches, embedder: Embedder, question: LessonQuestion) -> list[Hit]:
+    """Return lessons in their places, by what a search by memory makes of the cosines and the words."""
+    from reasoningbank.search.fusion import asked_floor
+    from reasoningbank.search.placement import placed
+    from reasoningbank.search.recall import rank
+
+    judged = Candidates(
+        dense={leg: {each.id: each.score for each in found} for leg, found in matches.dense.items()},
+        lexical=matches.lexical,
+    )
+    fused = {each.id: each for each in rank(judged, embedder.model_id, floor=0.0)}
+    scored = {hit.id: hit for hit in hits}
+    answers = [
+        replace(hit, relevance=fused[hit.id].relevance, fit=fused[hit.id].fit)
+        if hit.id in fused
+        else replace(hit, relevance=0.0, fit="weak")
+        for hit in hits
+    ]
+    floor = asked_floor(judged.lexical.documents)
+    order = placed(answers, matches.vectors, embedder.model_id, question.limit, question=question.text, floor=floor)
+    return [scored[hit.id] for hit in order]
+
+
+def together(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
+    """Return lists of lessons in their places as one list, a lesson once, with room for other sources in it.
+
+    Args:
+        lists: Each best first.
+        limit: Most of them.
+    """
+    from reasoningbank.search.placement import FIRST, shared
+
+    best: dict[str, Hit] = {}
+    for hit in heapq.merge(*lists, key=lambda each: -each.relevance):
+        best.setdefault(hit.id, hit)
+    return shared(list(best.values()), whole=limit > FIRST)[:limit]
 
 
 def by_lesson(
@@ -112,10 +165,10 @@ def by_lesson(
         ModelMismatch: When the bank was built with another embedder.
     """
     from reasoningbank.memories.admission import has_space
-    from reasoningbank.safety.stored_text import reveal as revealed
     from reasoningbank.search.cascade import Found
     from reasoningbank.search.fusion import check_fusion, check_least, check_weights
     from reasoningbank.search.placement import FIRST, shared
+    from reasoningbank.search.recall import revealed
 
     legs = {
         LESSON_LEG: weights.lesson_weight,
@@ -133,12 +186,7 @@ def by_lesson(
     )
     has_space(store, embedder)
     found = find_lessons(store, embedder, asked)
-    memories = store.memories.many([each.id for each in found.lessons])
-    hits = [
-        Hit(memory=revealed(memories[each.id]), relevance=each.score, legs=each.legs)
-        for each in found.lessons
-        if each.id in memories
-    ]
+    hits = [revealed(hit) for hit in found.hits]
     proven = [hit for hit in hits if hit.confidence >= question.min_confidence]
     unproven = [replace(hit, unproven=True) for hit in hits if hit.confidence < question.min_confidence]
     return Found(tuple(shared(proven)), tuple(shared(unproven, before=proven[:FIRST])), message=found.message)
@@ -187,24 +235,42 @@ def title_of(key_lesson: str) -> str:
     return sentence[:_SHORT_TITLE].rsplit(" ", 1)[0] + "…"
 
 
-def _legs(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> dict[str, Sequence[Scored]]:
-    """Return what each leg finds; legs without weight find nothing."""
+def _matches(store: Store, embedder: Embedder, question: LessonQuestion, terms: str) -> LessonMatches:
+    """Return what all legs find, those without weight too: they judge what answers.
+
+    They bring so many at once that other sources are among them where the claims of one have taken the first.
+    """
     from reasoningbank.memories.admission import check_model
     from reasoningbank.search.fusion import CANDIDATES_PER_HIT
+    from reasoningbank.search.recall import FLOODED
 
-    dense = [name for name in _LEGS if question.weights[name] > 0.0]
-    by_words = question.weights[BM25_LEG] > 0.0
+    words = query_words(question.text)
+    most = question.limit * CANDIDATES_PER_HIT
     found = store.search.lessons(
-        [_LEGS[name] for name in dense],
-        embedder.embed_queries([question.text])[0] if dense else None,
-        terms if by_words else "",
+        embedder.embed_queries([question.text])[0],
+        LessonTexts(
+            context=terms if question.weights[BM25_LEG] > 0.0 else "",
+            words=" ".join(words.content),
+            function_words=" ".join(words.function),
+        ),
         question.condition,
-        question.limit * CANDIDATES_PER_HIT,
+        max(most, FLOODED),
         None if question.linked_to is None else store.graph.linked_row_ids(question.linked_to),
+        first=most,
     )
     check_model(found.model_id, embedder.model_id)
-    legs = {name: found.dense[_LEGS[name]] for name in dense}
-    return legs | {BM25_LEG: found.words} if by_words else legs
+    return found
+
+
+def _above_in(matches: LessonMatches, embedder: Embedder, question: LessonQuestion) -> tuple[list[Blended], str]:
+    """Return what is relevant of what the legs with a weight have found, and why nothing is when nothing is."""
+    from reasoningbank.search.fusion import blend
+
+    legs = {name: matches.dense[leg] for name, leg in _LEGS.items() if question.weights[name] > 0.0}
+    if question.weights[BM25_LEG] > 0.0:
+        legs[BM25_LEG] = matches.words
+    found = blend(legs, question.weights, lexical=(BM25_LEG,), fusion=question.fusion)
+    return above(found, question.min_score, model_id=embedder.model_id, lexical=BM25_LEG, noun="lesson")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

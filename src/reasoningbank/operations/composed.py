@@ -180,8 +180,10 @@ def search_lessons(
         linked_to: Only lessons linked with any of these nodes.
         session: What the delivery counts for.
     """
+    from reasoningbank.graph.search import together
+
     recall = bank.search(query, limit=limit, tags=tags, linked_to=linked_to, session=session, by="lesson")
-    hits = sorted(recall.delivered, key=lambda each: (-each.relevance, each.id))
+    hits = together([recall.memories, recall.unproven], limit)
     found = tuple(LessonHit(lesson=bank.memories.links(hit.id), score=hit.relevance, legs=hit.legs) for hit in hits)
     said = f"{counted(len(found), 'lesson')}." if found else recall.message
     return LessonAnswer(lessons=found, query=recall.query, message=said, warnings=recall.warnings)

@@ -187,9 +187,10 @@ def find(store: Searched, model_id: str, question: Question, vector: Vector) -> 
     if question.unproven != 0 and question.min_confidence > 0.0:
         below = replace(question.condition, below_confidence=question.min_confidence)
         wanted.append(Wanted(below, UNPROVEN_POOL))
-    found, lists = _looked(store, model_id, question, vector, wanted)
+    known: dict[str, Memory] = {}
+    found, lists = _looked(store, model_id, question, vector, wanted, known)
     if any(map(_is_flooded, lists)):
-        found, lists = _looked(store, model_id, question, vector, wanted, least=FLOODED)
+        found, lists = _looked(store, model_id, question, vector, wanted, known, least=FLOODED)
     lists = [by_trust(hits, candidates.sources) for candidates, hits in zip(found, lists, strict=True)]
     vectors = {
         hit.id: candidates.vectors[hit.id]
@@ -214,10 +215,14 @@ def _looked(
     question: Question,
     vector: Vector,
     wanted: Sequence[Wanted],
+    known: dict[str, Memory],
     *,
     least: int = 0,
 ) -> tuple[Sequence[Candidates], list[list[Hit]]]:
-    """Return what each list is made of, and its hits, best first; each leg brings at least so many candidates."""
+    """Return what each list is made of, and its hits, best first; each leg brings at least so many candidates.
+
+    The memories that are read are kept beside those that an earlier look has read.
+    """
     found = gather(store, vector, question.text, wanted, question.legs, least=least)
     for candidates in found:
         check_model(candidates.model_id, model_id)
@@ -227,7 +232,7 @@ def _looked(
     ]
     if question.weak and not any(ranked):
         ranked = [weakly_ranked(candidates, model_id, _factor(candidates, model_id)) for candidates in found]
-    ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)])
+    ranking = _Ranking(store, [(fused, _batch(each.limit)) for fused, each in zip(ranked, wanted, strict=True)], known)
     level = store.scope.level
     return found, [_collapsed(ranking, fused, each.limit, level) for fused, each in zip(ranked, wanted, strict=True)]
 
@@ -376,16 +381,22 @@ def _batch(limit: int) -> int:
 class _Ranking:
     """The memories of ranked lists, read in two statements at most: the first of each list, then all others.
 
+    A second look, which is for those that come later in the lists, reads all that it does not know in one.
+
     Args:
         store: Where they are.
         lists: Each with the size of its batches; nothing is read of a list that none is wanted of.
+        known: The memories that an earlier look has read.
     """
 
-    def __init__(self, store: Searched, lists: Sequence[tuple[Sequence[Fused], int]]) -> None:
-        self._store = store
-        self._rest = {one.id for fused, size in lists if size for one in fused[size:]}
-        first = [one.id for fused, size in lists for one in fused[:size]]
-        self._known = dict(store.memories.many(first)) if first else {}
+    def __init__(self, store: Searched, lists: Sequence[tuple[Sequence[Fused], int]], known: dict[str, Memory]) -> None:
+        self._store, self._known = store, known
+        first = {one.id for fused, size in lists for one in fused[:size]}
+        self._rest = {one.id for fused, size in lists if size for one in fused[size:]} - known.keys()
+        if known:
+            first, self._rest = first | self._rest, set()
+        if unknown := first - known.keys():
+            known.update(store.memories.many(unknown))
 
     def of(self, batch: Sequence[Fused]) -> Mapping[str, Memory]:
         """Return the memories of a batch of a list, among others."""

@@ -28,7 +28,15 @@ from reasoningbank.types.experience import COMPARED_TRACES, COSINE_DIGITS
 from reasoningbank.types.graph_search import GraphFilter, GraphKind
 from reasoningbank.types.ports import Vector
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter
-from reasoningbank.types.records import Candidates, LessonMatches, LexicalMatches, Pool, Scored, SimilarTraces
+from reasoningbank.types.records import (
+    Candidates,
+    LessonMatches,
+    LessonTexts,
+    LexicalMatches,
+    Pool,
+    Scored,
+    SimilarTraces,
+)
 
 BESIDE_MIN_ROWS = 32_768
 """From so many memories on, vectors are compared in a thread of their own while words are ranked."""
@@ -98,31 +106,52 @@ class SearchState:
 
     def matching_context(self, text: str, limit: int) -> LexicalMatches:
         """Return the best of BM25 over the descriptions that meet the condition."""
-        ranking, hits = self._context_hits(text, self._view.masks[0], limit)
+        ranking, best = self._context_best(text, self._view.masks[0], limit)
+        hits = self._scored(ranking.places[best], ranking.scores[best])
         documents = int(numpy.count_nonzero(self._view.contexts.counts))
         return LexicalMatches(hits=tuple(hits), terms=ranking.terms, documents=documents)
 
     def lessons(
-        self, legs: Sequence[str], vector: Vector | None, text: str, limit: int, among: Collection[int] | None
+        self,
+        vector: Vector,
+        texts: LessonTexts,
+        limit: int,
+        among: Collection[int] | None,
+        first: int,
     ) -> LessonMatches:
-        """Return the best of these dense legs and of BM25 over the descriptions that meet the condition."""
-        view = self._view
-        mask = view.masks[0]
+        """Return the best of all legs of a search by lesson that meet the condition."""
+        mask = self._view.masks[0]
         if among is not None:
-            mask = mask & numpy.isin(view.keys, numpy.array([*among], dtype=numpy.int64))
-        dense: dict[str, Sequence[Scored]] = dict.fromkeys(legs, ())
-        if vector is not None:
-            for leg in legs:
-                near = self._dense.nearest(leg, vector, mask, limit)
-                dense[leg] = self._scored(near, self._dense.scores(leg, vector, near)[1])
-        words = self._context_hits(text, mask, limit)[1] if text else ()
-        return LessonMatches(dense=dense, words=words, model_id=view.model_id)
+            mask = mask & numpy.isin(self._view.keys, numpy.array([*among], dtype=numpy.int64))
+        near = {leg: self._dense.nearest(leg, vector, mask, limit) for leg in DENSE_LEGS}
+        scores = {leg: self._dense.scores(leg, vector, places)[1] for leg, places in near.items()}
+        context = self._context_best(texts.context, mask, limit) if texts.context else None
+        ranking = self._ranking(texts.words, texts.function_words)
+        hits = numpy.flatnonzero(mask[ranking.places])[: max(0, limit)]
+        places = numpy.unique(numpy.concatenate([each[:first] for each in near.values()]))
+        vectors = self._taken(CONTENT_LEG, places, self._names(places))
 
-    def _context_hits(self, text: str, mask: NDArray[numpy.bool_], limit: int) -> tuple[Ranking, Sequence[Scored]]:
-        """Return the ranking of the words in the descriptions, and its best memories of a mask."""
+        def named(most: int) -> LessonMatches:
+            words: Sequence[Scored] = ()
+            if context is not None:
+                found, best = context
+                words = self._scored(found.places[best[:most]], found.scores[best[:most]])
+            return LessonMatches(
+                dense={leg: self._scored(each[:most], scores[leg][:most]) for leg, each in near.items()},
+                words=words,
+                model_id=self._view.model_id,
+                lexical=self._matches(ranking, hits[:most], self._names(ranking.places[hits[:most]])),
+                vectors=vectors,
+                whole=lambda: named(limit),
+            )
+
+        return named(first)
+
+    def _context_best(self, text: str, mask: NDArray[numpy.bool_], limit: int) -> tuple[Ranking, NDArray[numpy.intp]]:
+        """Return the ranking of the words in the descriptions, and where in it the best memories of a mask stand."""
         ranking = rank_context(self._source.run, text, self._view.places, self._view.contexts)
-        best = numpy.flatnonzero(mask[ranking.places])[: max(0, limit)]
-        return ranking, self._scored(ranking.places[best], ranking.scores[best])
+        best: NDArray[numpy.intp] = numpy.flatnonzero(mask[ranking.places])[: max(0, limit)]
+        return ranking, best
 
     def candidates(
         self, vector: Vector, text: str, pools: Sequence[Pool], function_words: str = ""

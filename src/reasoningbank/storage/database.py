@@ -30,6 +30,7 @@ from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import (
     Candidates,
     LessonMatches,
+    LessonTexts,
     LexicalMatches,
     Pool,
     Scored,
@@ -83,16 +84,21 @@ class MemorySearch(Protocol):
         """Return the best of BM25 over the descriptions that meet the condition."""
 
     def lessons(
-        self, legs: Sequence[str], vector: Vector | None, text: str, limit: int, among: Collection[int] | None
+        self,
+        vector: Vector,
+        texts: LessonTexts,
+        limit: int,
+        among: Collection[int] | None,
+        first: int,
     ) -> LessonMatches:
-        """Return the best of these dense legs and of BM25 over the descriptions that meet the condition.
+        """Return the best of all legs of a search by lesson that meet the condition.
 
         Args:
-            legs: The dense legs.
-            vector: Compared in them.
-            text: The words; none when they are not searched.
+            vector: Compared in the dense legs.
+            texts: The words that are looked for.
             limit: Most memories of a leg.
             among: Only the memories of these row ids; None for all.
+            first: So many of each leg are given at once, with their vectors.
         """
 
     def candidates(

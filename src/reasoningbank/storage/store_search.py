@@ -19,6 +19,7 @@ from reasoningbank.types.records import (
     Candidates,
     ClosePairs,
     LessonMatches,
+    LessonTexts,
     LexicalMatches,
     Pool,
     Scored,
@@ -97,26 +98,27 @@ class StoreSearch:
 
     def lessons(
         self,
-        legs: Sequence[str],
-        vector: Vector | None,
-        text: str,
+        vector: Vector,
+        texts: LessonTexts,
         condition: Filter,
         limit: int,
         among: Collection[int] | None = None,
+        *,
+        first: int = 0,
     ) -> LessonMatches:
-        """Return the best of dense legs and of BM25 over the descriptions, in one state of the bank.
+        """Return the best of the dense legs, and of BM25 over the descriptions and over all words, in one state.
 
         Args:
-            legs: The dense legs; those that the fused search uses.
-            vector: Compared in them; None without one.
-            text: The words of the query; empty when they are not searched.
+            vector: Compared in the dense legs.
+            texts: The words that are looked for.
             condition: What a memory must be.
             limit: Most memories of a leg.
             among: Only the memories of these row ids; None for all.
+            first: So many of each leg are given at once, with their vectors.
         """
-        query = None if vector is None else checked(vector)
+        query = checked(vector)
         with self._database.search([condition], query, context=True) as search:
-            return search.lessons(legs, query, text, limit, among)
+            return search.lessons(query, texts, limit, among, first)
 
     def graph_nearest(self, kind: GraphKind, vector: Vector, condition: GraphFilter, limit: int) -> Sequence[Scored]:
         """Return the nodes or edges closest to the vector among those that meet the condition, best first.

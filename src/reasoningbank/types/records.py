@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,18 +47,38 @@ class Scored:
     score: float
 
 
+class LessonTexts(NamedTuple):
+    """Hold the words of a question to the lessons.
+
+    Attributes:
+        context: Those that are looked for in descriptions; empty when they are not.
+        words: Those that are looked for in whole texts.
+        function_words: Further words of the question, which count half there.
+    """
+
+    context: str
+    words: str
+    function_words: str
+
+
 class LessonMatches(NamedTuple):
     """Hold what a search by lesson is made of, from one state of the bank.
 
     Attributes:
-        dense: The best of each dense leg.
+        dense: The best of each dense leg of the fused search.
         words: The best by the words of the descriptions.
         model_id: The vector space; empty when there are no vectors.
+        lexical: The best by the words of the whole texts.
+        vectors: The vectors in the content leg of those that come first in each leg.
+        whole: Returns the same with all that the legs have found; naming what few want costs more than finding it.
     """
 
     dense: Mapping[str, Sequence[Scored]]
     words: Sequence[Scored]
     model_id: str
+    lexical: LexicalMatches
+    vectors: Mapping[str, Vector]
+    whole: Callable[[], LessonMatches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
