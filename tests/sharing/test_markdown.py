@@ -47,8 +47,8 @@ def changes(report: TakenOver) -> dict[str, str]:
 
 @promise(
     "markdown:round-trip",
-    "A bank can be written as Markdown, edited and read back: an edited text is a new version of its memory, evidence "
-    "and confidence stay, and what was not changed is not touched.",
+    "A bank can be written as Markdown, edited and read back by a person who stands by it (--vouched): an edited text "
+    "is a new version of its memory, evidence and confidence stay, and what was not changed is not touched.",
     source="issue, Memory that moves",
 )
 def test_an_edited_file_is_a_new_version_and_all_else_stays(bank: Bank, tmp_path: Path) -> None:
@@ -61,9 +61,9 @@ def test_an_edited_file_is_a_new_version_and_all_else_stays(bank: Bank, tmp_path
     assert bank.get(first.id) == first
     path = next(folder.glob("retry-*.md"))
     path.write_text(path.read_text().replace("at most five times", "at most three times").replace("network", "net"))
-    planned = bank.sharing.import_markdown(folder, dry_run=True)
+    planned = bank.sharing.import_markdown(folder, vouched=True, dry_run=True)
     assert (planned.dry_run, planned.count("edited"), bank.get(first.id).version) == (True, 1, 1)
-    done = bank.sharing.import_markdown(folder)
+    done = bank.sharing.import_markdown(folder, vouched=True)
     assert changes(done) == {first.title: "edited", second.title: "unchanged"}
     edited = bank.get(first.id)
     assert (edited.version, edited.tags, edited.standing) == (2, ("net", "a: b"), "vouched")
@@ -131,6 +131,51 @@ def test_new_files_are_claims_and_pass_the_gate(bank: Bank, tmp_path: Path) -> N
     assert tabs.provenance["place"] == "headed.md"
     assert {each.change for each in bank.sharing.import_markdown(tmp_path).taken} <= {"unchanged", "known", "refused"}
     assert not list(bank.sharing.export_markdown(tmp_path / "out").kept)
+
+
+@promise(
+    "markdown:standing",
+    "An edited Markdown file that nobody stands by takes no standing over: what stands higher than a claim keeps its "
+    "text and its evidence, and the edit is a claim of at most 0.6 beside it, stored once; of a claim it is a new "
+    "version only where it says nearly the same.",
+    source="issue Trust; DESIGN D16",
+)
+@pytest.mark.parametrize("standing", ["vouched", "confirmed", "claim"])
+@pytest.mark.parametrize("field", ["content", "outcome", "words"])
+def test_an_edit_that_nobody_stands_by_takes_no_standing_over(
+    bank: Bank, tmp_path: Path, standing: str, field: str
+) -> None:
+    memory = bank.record(
+        title="Backups before a migration",
+        content="Always take a backup of the database before a migration.",
+        outcome="success",
+        source="api" if standing == "vouched" else "mcp",
+        session="recorded",
+    )
+    if standing == "confirmed":
+        bank.feedback(memory.id, helpful=True)
+    before = bank.get(memory.id)
+    assert before.standing == standing
+    bank.sharing.export_markdown(tmp_path)
+    (path,) = tmp_path.glob("*.md")
+    turned = {
+        "content": ("Always take", "Never take"),
+        "outcome": ("outcome: success", "outcome: failure"),
+        "words": (
+            "Always take a backup of the database before a migration.",
+            "Drop the old tables first, it is quicker.",
+        ),
+    }[field]
+    path.write_text(path.read_text().replace(*turned))
+    (planned,) = bank.sharing.import_markdown(tmp_path, dry_run=True).taken
+    (taken,) = bank.sharing.import_markdown(tmp_path).taken
+    assert (planned.change, taken.change, taken.id == memory.id) == ("added", "added", False)
+    kept, own = bank.get(memory.id), bank.get(taken.id)
+    assert (kept.content, kept.outcome, kept.belief) == (before.content, before.outcome, before.belief)
+    assert (kept.standing, kept.state) == (standing, "archived" if standing == "claim" else "active")
+    assert (own.standing, own.state, own.confidence) == ("claim", "candidate", 0.6)
+    (again,) = bank.sharing.import_markdown(tmp_path).taken
+    assert (again.change, again.id) == ("known", own.id)
 
 
 LINES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)

@@ -2,8 +2,8 @@
 
 A change that says nearly the same changes the memory, whose evidence still speaks for it. Any other change by an agent,
 and every change by an agent of what stands higher than a claim, becomes a memory of its own: a claim without evidence,
-linked with what it was made of. The earlier text stays what it is, with its evidence, when it stands higher than a
-claim; else it is archived, where a person finds it.
+linked with what it was made of. So does what a file says that nobody stands by. The earlier text stays what it is, with
+its evidence, when it stands higher than a claim; else it is archived, where a person finds it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reasoningbank.memories.admission import (
 )
 from reasoningbank.memories.similarity import cosine_similarity, is_near
 from reasoningbank.storage.store import Transaction
-from reasoningbank.types.belief import Belief
+from reasoningbank.types.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.types.memory import SUPERSEDED, Cause, Memory, new_id
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG
@@ -63,8 +63,10 @@ def _letters(memory: Memory) -> list[str]:
     return ["".join(text.split()) for text in (memory.title, memory.description, memory.content)]
 
 
-def put_apart(transaction: Transaction, old: Memory, ready: Ready, *, at: datetime, by: str) -> Memory:
-    """Store the memory that an agent's change has become, and archive the earlier text when it was a claim.
+def put_apart(
+    transaction: Transaction, old: Memory, ready: Ready, *, at: datetime, by: str, writer: str = "An agent"
+) -> Memory:
+    """Store the memory that a change has become, and archive the earlier text when it was a claim.
 
     Args:
         transaction: Where it is stored.
@@ -72,11 +74,12 @@ def put_apart(transaction: Transaction, old: Memory, ready: Ready, *, at: dateti
         ready: From ``apart``.
         at: When.
         by: Who changes it.
+        writer: Who has written it, for the log.
     """
     memory = admit(transaction, ready, at=at)
     transaction.memories.link(Link(source=memory.id, target=old.id, kind=VERSION_OF))
     if old.standing == "claim" and memory.state != "quarantined":
-        cause = Cause(at=at, kind=SUPERSEDED, reason=f"An agent wrote memory {memory.id} in its place.", by=by)
+        cause = Cause(at=at, kind=SUPERSEDED, reason=f"{writer} wrote memory {memory.id} in its place.", by=by)
         transaction.memories.update_state(replace(old, state="archived"), cause=cause)
     elif old != transaction.memories.get(old.id):
         transaction.memories.update_state(old)
@@ -98,8 +101,8 @@ def _apart(old: Memory, ready: Ready, embedder: Embedder, origin: EnteredBy, sai
             new,
             id=new_id(),
             version=1,
-            state="active",
-            belief=Belief.starting_at(RULES[origin].confidence),
+            state="candidate" if origin == "import" else "active",
+            belief=Belief.starting_at(DISTILLED_CONFIDENCE if origin == "import" else RULES[origin].confidence),
             usage_count=0,
             last_used=None,
             consolidation_id=None,

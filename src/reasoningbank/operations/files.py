@@ -56,7 +56,7 @@ def import_(
     """Add memories from files: of an export, of edited Markdown files, or of another product.
 
     What a file says is a claim: its memories are candidates with a confidence of at most 0.6. Nothing is taken twice.
-    The edited Markdown file of a memory that is here is a new version of it.
+    With --vouched the edited Markdown file of a memory that is here is a new version of it, else a claim beside it.
 
     Args:
         bank: The bank.

@@ -1,14 +1,16 @@
 """A bank as a folder of Markdown files that a person edits: one file a memory.
 
-A file that was edited comes back as a new version of its memory, as if the person had typed it into ``rbank update``.
-What was not changed is not touched. A memory that was changed here since its file was written is left as it is, and so
-is a file with edits that were never imported when the folder is written again.
+A file that was edited comes back as a new version of its memory when a person stands by the files. Else it is what any
+file is, a claim: it becomes a memory of its own beside what stands higher, and a new version of a claim only where it
+says nearly the same (``memories/rewrites.py``). What was not changed is not touched. A memory that was changed here
+since its file was written is left as it is, and so is a file with edits that were never imported when the folder is
+written again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,8 @@ from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.memories.front_matter import MarkdownMemory, read_memory_file, short_id, slug, written_memory
 from reasoningbank.safety.file_access import write_whole
 from reasoningbank.safety.stored_text import reveal
-from reasoningbank.sharing.claimed_texts import BroughtText, take_claims
-from reasoningbank.types.memory import STATES, Memory
+from reasoningbank.sharing.claimed_texts import PLACE, SOURCE, BroughtText, take_claims
+from reasoningbank.types.memory import EDITED, STATES, Cause, Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.transfer import MarkdownFiles, Taken, TakenOver
 
@@ -111,7 +113,7 @@ def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_
     Args:
         context: The bank.
         source: The directory, or one file.
-        vouched: A person stands by files without a memory here.
+        vouched: A person stands by the files.
         dry_run: Only say what would be done.
 
     Raises:
@@ -133,12 +135,13 @@ def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_
         if known is None:
             claims.append(BroughtText.of_markdown(memory, place))
         else:
-            taken.append(_edited(context, _Edit(place=place, memory=memory, known=known), dry_run=dry_run))
+            edit = _Edit(place=place, memory=memory, known=known)
+            taken.append(_edited(context, edit, vouched=vouched, dry_run=dry_run))
     added = take_claims(context, claims, source="markdown", vouched=vouched, dry_run=dry_run)
     quarantined = [
         each.id
         for each in taken
-        if each.change == "edited" and not dry_run and store.memories.get(each.id).state == "quarantined"
+        if each.change in {"edited", "added"} and not dry_run and store.memories.get(each.id).state == "quarantined"
     ]
     return TakenOver(
         source=str(source),
@@ -148,35 +151,75 @@ def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_
     )
 
 
-def _edited(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
+def _edited(context: Context, edit: _Edit, *, vouched: bool, dry_run: bool) -> Taken:
     """Return what became of a file whose memory is here; the memory is changed when the file was."""
-    from reasoningbank.memories.versions import rewrite, with_text_of
-
     memory, known, store = edit.memory, edit.known, context.store()
     said = Taken(place=edit.place, change="unchanged", id=known.id, title=known.title)
-    current = reveal(known)
-    if memory.says(current):
+    if memory.says(reveal(known)):
         return said
     if memory.version not in {0, known.version}:
         if _was(store, known, memory):
-            return Taken(
-                place=edit.place, change="unchanged", id=known.id, title=known.title, reason="an older version"
-            )
+            return replace(said, reason="an older version")
         reason = f"it was changed here since: the file has version {memory.version}, the bank {known.version}"
-        return Taken(place=edit.place, change="conflict", id=known.id, title=known.title, reason=reason)
+        return replace(said, change="conflict", reason=reason)
     if known.state == "quarantined":
-        reason = "it is in quarantine"
-        return Taken(place=edit.place, change="conflict", id=known.id, title=known.title, reason=reason)
+        return replace(said, change="conflict", reason="it is in quarantine")
     try:
-        if not dry_run:
-            rewrite(
-                store,
-                known.id,
-                lambda old: with_text_of(old, memory),
-                embedder=context.embedder,
-                now=context.clock.now,
-                by=context.session,
-            )
+        return _rewritten(context, edit, dry_run=dry_run) if vouched else _beside(context, edit, dry_run=dry_run)
     except InvalidInput as error:
-        return Taken(place=edit.place, change="refused", id=known.id, title=memory.title, reason=str(error))
-    return Taken(place=edit.place, change="edited", id=known.id, title=memory.title)
+        return replace(said, change="refused", title=memory.title, reason=str(error))
+
+
+def _rewritten(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
+    """Change a memory to what a person says that it is."""
+    from reasoningbank.memories.versions import rewrite, with_text_of
+
+    if not dry_run:
+        rewrite(
+            context.store(),
+            edit.known.id,
+            lambda old: with_text_of(old, edit.memory),
+            embedder=context.embedder,
+            now=context.clock.now,
+            by=context.session,
+        )
+    return Taken(place=edit.place, change="edited", id=edit.known.id, title=edit.memory.title)
+
+
+def _beside(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
+    """Store what an edited file says that nobody stands by: a claim beside its memory, or a change of a claim.
+
+    Raises:
+        InvalidInput: When a rule of a memory is broken, or somebody else has just changed it.
+    """
+    from reasoningbank.memories.admission import clean, prepare_edit, same_words
+    from reasoningbank.memories.admission import edit as edited
+    from reasoningbank.memories.rewrites import apart, put_apart, unspaced
+    from reasoningbank.memories.versions import with_text_of
+
+    store, old, at = context.store(), edit.known, context.clock.now()
+    new = unspaced(old, clean(with_text_of(old, edit.memory)))
+    if new == old:
+        return Taken(place=edit.place, change="unchanged", id=old.id, title=old.title)
+    if not same_words(old, new):
+        alike = store.memories.many((), texts=[new.fingerprint]).values()
+        if twin := next((each for each in alike if each.outcome == new.outcome and each.id != old.id), None):
+            return Taken(place=edit.place, change="known", id=twin.id, title=new.title)
+    ready = prepare_edit(old, new, context.embedder, at=at, origin="import")
+    said = {SOURCE: "markdown", PLACE: edit.place}
+    (own,) = apart([(old, ready)], context.embedder, origin="import", said=said)
+    if not dry_run:
+        cause = Cause(at=at, kind=EDITED, by=context.session)
+        with store.transaction() as transaction:
+            if transaction.memories.get(old.id) != old:
+                raise InvalidInput(f"memory {old.id} was changed just now", hint="Import it again.")
+            if own is not None:
+                put_apart(transaction, old, own, at=at, by=context.session, writer="A file")
+            else:
+                edited(transaction, ready, cause=cause)
+    if own is None:
+        return Taken(place=edit.place, change="edited", id=old.id, title=new.title)
+    reason = f"a claim of its own: memory {old.id} stays, unless you stand by the file with --vouched"
+    if old.standing == "claim":
+        reason = f"a claim of its own, in the place of memory {old.id}"
+    return Taken(place=edit.place, change="added", id=own.memory.id, title=new.title, reason=reason)

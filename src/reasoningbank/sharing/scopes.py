@@ -292,13 +292,15 @@ class Sharing:
     def import_markdown(self, source: str | Path, *, vouched: bool = False, dry_run: bool = False) -> TakenOver:
         """Take over Markdown files that a person has edited or written.
 
-        An edited text is a new version of its memory, which that person stands by; evidence stays, and what was not
-        changed is not touched. A memory that was changed here since its file was written is a conflict and stays. A
-        file without a memory here is a new memory: a claim.
+        With vouched an edited text is a new version of its memory; evidence stays, and what was not changed is not
+        touched. Else it is a claim of its own beside a memory that stands higher than a claim, and a new version of a
+        claim only where it says nearly the same. A memory that was changed here since its file was written is a
+        conflict and stays. A file without a memory here is a new memory: a claim.
 
         Args:
             source: A directory, or one file.
-            vouched: You stand by the files without a memory here: they are yours, with a confidence of 0.8.
+            vouched: You stand by the files: an edit is yours, and so is a file without a memory here, with a confidence
+                of 0.8.
             dry_run: Only say what would be done.
 
         Raises:
