@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -639,6 +639,12 @@ class Bank:
         if reader == "agent":
             refuse_quarantined(store, memory, "no agent gets its text.")
         return reveal(memory)
+
+    def _note_given(self, reader: str, memory_ids: Collection[str] | None) -> None:
+        """Keep that an agent was given these texts of this project without a search; None for all."""
+        from reasoningbank.memories.exposure import note_given
+
+        note_given(self._context.store(), reader, memory_ids, at=self._context.clock.now())
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
         """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.

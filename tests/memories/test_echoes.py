@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,13 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidNode
 from reasoningbank.memories.standing import speaking
+from reasoningbank.operations.methods import run
+from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.graph import Node
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.session import Step, Trajectory
+from reasoningbank.types.signal import Rater
 
 TITLE, CONTENT = "Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."
 QUESTION = "the network call fails now and then"
@@ -37,8 +43,9 @@ def echo(bank: Bank) -> tuple[Memory, Memory]:
 
 @promise(
     "trust:echo",
-    "What a session records after its connection was shown nearly the same is linked with that, stays a candidate of "
-    "at most 0.6 whatever agents say of it, and goes into quarantine and out of it with what it repeats.",
+    "What a session records after its connection was shown nearly the same, in a search or read in any other way, is "
+    "linked with that, stays a candidate of at most 0.6 whatever agents say of it, and goes into quarantine and out of "
+    "it with what it repeats; so does what it was shown with more beside it.",
     source="issue Trust",
 )
 def test_an_echo_proves_nothing_and_goes_where_its_original_goes(local_bank: Bank) -> None:
@@ -98,3 +105,76 @@ def test_a_refused_edit_of_the_graph_counts_as_held_text(open_local_bank: OpenBa
     with speaking("first"):
         named = bank.record(title=FAIR[0], content=FAIR[1], outcome="success", source="mcp", session="its name")
     assert named.state == "active"
+
+
+@promise(
+    "trust:restated",
+    "A session that ends well confirms no claim that its agent has said again word for word: what repeats a claim is "
+    "no witness for it. That it failed counts, and so does a person's verdict.",
+    source="issue Trust; DESIGN D16",
+)
+@pytest.mark.parametrize(
+    ("thought", "rater", "succeeded", "standing"),
+    [
+        (f"The notes say: {CONTENT}", "agent", True, "claim"),
+        (f"I remember this. {CONTENT.lower()} Then the tests.", "agent", True, "claim"),
+        ("I wait longer each time, and then the tests.", "agent", True, "confirmed"),
+        (f"The notes say: {CONTENT}", "human", True, "confirmed"),
+        (f"The notes say: {CONTENT}", "agent", False, "claim"),
+    ],
+)
+def test_who_repeats_a_claim_does_not_confirm_it(
+    local_bank: Bank, thought: str, rater: Rater, succeeded: bool, standing: str
+) -> None:
+    memory = recorded(local_bank, "first")
+    assert local_bank.search(QUESTION, session="second").memories
+    step = Step(thought=thought, action="pytest -q", tool="Bash", observation="4 passed")
+    local_bank.sessions.keep(Trajectory(task=QUESTION, session="second", steps=(step,)))
+    local_bank.sessions.outcome("second", succeeded, rater=rater)
+    after = local_bank.get(memory.id)
+    assert after.standing == standing
+    assert (after.confidence < memory.confidence) == (not succeeded)
+
+
+@promise("trust:echo")
+@pytest.mark.parametrize("way", ["get", "memories.list", "memories.versions", "+files.export", "memories.links"])
+@pytest.mark.parametrize("reader", ["an agent", "a person"])
+def test_what_is_read_without_a_search_is_delivered_as_well(
+    local_bank: Bank, tmp_path: Path, way: str, reader: str
+) -> None:
+    original = recorded(local_bank, "first")
+    operation = next(each for each in OPERATIONS if each.method == way)
+    named = {
+        "get": {"memory_id": original.id},
+        "memories.versions": {"memory_id": original.id},
+        "memories.links": {"memory": original.id},
+        "+files.export": {"file": str(tmp_path / "all.jsonl")},
+    }
+    with speaking("second") if reader == "an agent" else nullcontext():
+        for _ in range(2):
+            run(operation, local_bank, named.get(way, {}))
+    again = recorded(local_bank, "second", f"{TITLE} again", AGAIN)
+    assert (again.provenance.get("echo_of") == original.id) == (reader == "an agent")
+    assert local_bank.admin.stats().recalls == 0
+    local_bank.sessions.outcome("second", True, rater="agent")
+    assert local_bank.get(original.id) == original
+
+
+@promise("trust:echo")
+@pytest.mark.parametrize(
+    ("text", "is_echo"),
+    [
+        (f"{CONTENT} Note the version in the log, too.", True),
+        (f"Never forget what held here. {CONTENT}", True),
+        (f"{CONTENT} {FAIR[1]} Ask the platform team when the restore fails, and write down how long it took.", True),
+        ("Give up after the fifth try and tell the person which call it was.", False),
+        ("Count the network calls that fail now and then, by hour.", False),
+    ],
+)
+def test_more_beside_a_text_makes_it_no_other_text(local_bank: Bank, text: str, *, is_echo: bool) -> None:
+    original = recorded(local_bank, "first")
+    local_bank.search(QUESTION, session="second")
+    again = recorded(local_bank, "second", "Calls over the network", text)
+    assert (again.provenance.get("echo_of"), again.state) == (
+        (original.id, "candidate") if is_echo else (None, "active")
+    )

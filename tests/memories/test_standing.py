@@ -239,8 +239,10 @@ def test_a_flood_does_not_push_another_source_out(local_bank: Bank, text: str) -
 @pytest.mark.parametrize("weights", [LessonWeights(), LessonWeights(lesson_weight=0.0, context_weight=0.0)])
 def test_a_flood_leaves_room_in_a_search_by_lesson(local_bank: Bank, weights: LessonWeights) -> None:
     def told(title: str, content: str, session: str, source: str = "mcp") -> str:
-        described = {"description": QUESTION, "title": title, "content": content, "outcome": "success"}
-        return local_bank.record(source=source, session=session, **described).id
+        made = local_bank.record(
+            title=title, content=content, description=QUESTION, outcome="success", source=source, session=session
+        )
+        return made.id
 
     with speaking("flood"):
         for number in range(60):

@@ -363,6 +363,11 @@ def _answer_of_the_past(
     if lacking := sorted(values.keys() - inspect.signature(method).parameters.keys()):
         raise click.UsageError(f"--as-of and --{lacking[0].replace('_', '-')} contradict each other.")
     result = method(**{**operation.defaults, **values})
+    if by_agent:
+        from reasoningbank.operations.given import note_result
+
+        with as_client(bank.session):
+            note_result(bank, result)
     if not operation.plural:
         _answer(call, operation, result, values, by_agent=by_agent)
         return

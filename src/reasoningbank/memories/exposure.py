@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
+from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.memories.standing import said_in
-from reasoningbank.storage.store import Transaction
+from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.experience import Trace
+from reasoningbank.types.memory import STATES
+from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Job
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import Verdict
@@ -23,6 +27,7 @@ EXTRACT = "extract_strategy"
 """The kind of job that extracts a strategy from the trace that is its key."""
 
 _LATEST = 20
+_AT_ONCE = 200
 
 
 def draw(scope: Scope, session: str) -> float:
@@ -111,6 +116,28 @@ def note_read(transaction: Transaction, session: str, memory_ids: Iterable[str],
     place, known = said_in(transaction, session), transaction.memories.many(tuple(memory_ids))
     if known:
         note_search(transaction, transaction.deliveries.exposure(place) or Exposure(session=place, at=at), known)
+
+
+def note_given(store: Store, reader: str, memory_ids: Collection[str] | None, *, at: datetime) -> None:
+    """Keep that an agent was given these texts without a search, as what a search delivers is kept (DESIGN D5).
+
+    It is evidence for none of them. What the reader records later and says nearly the same is then an echo. A bank that
+    cannot be written to is read all the same.
+
+    Args:
+        store: The bank.
+        reader: The transport that reads.
+        memory_ids: The memories; None for all that the bank holds.
+        at: When.
+    """
+    if memory_ids is None:
+        memory_ids = [
+            memory.id for batch in store.memories.batches(Filter(states=STATES), size=_AT_ONCE) for memory in batch
+        ]
+    if not memory_ids or store.deliveries.has_read(reader, memory_ids):
+        return
+    with suppress(StoreFull, StoreUnavailable, StoreBusy):
+        store.write_together(lambda transaction: transaction.deliveries.log_read(reader, memory_ids, at))
 
 
 def note_session(transaction: Transaction, session: str, *, succeeded: bool, rater: Rater) -> None:

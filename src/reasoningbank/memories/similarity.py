@@ -88,6 +88,12 @@ SHARE_OF_WORDS = 0.6
 NEIGHBOURS = 8
 """How many of the closest memories are looked at."""
 
+RETOLD = 0.9
+"""Least share of a known lesson's words in a text that tells it again with more beside it. Of 526 lessons of other
+people none holds so much of one of its five nearest; of 120 lessons with a sentence or another lesson added, all do."""
+LEAST_RETOLD = 5
+"""A lesson of fewer words is told again by chance."""
+
 _HEADINGS = frozenset(("task", "approach", "worked", "result", "tags", "tried", "wrong", "reached", "part", "pattern"))
 _NUMBER = re.compile(r"(?<![\w(])\d+(?:[.,:]\d+)*(?!\w*\))")
 
@@ -140,6 +146,13 @@ def shares_words(new: Memory, known: Memory, terms_of: Callable[[str], Iterable[
     task = set(terms_of(new.provenance.get("task", "")))
     fresh, held = (set(terms_of(f"{each.title}\n{each.content}")) - _HEADINGS - task for each in (new, known))
     return overlap(fresh, held) >= SHARE_OF_WORDS and not _differ(new.content, known.content)
+
+
+def is_retold(new: Memory, known: Memory) -> bool:
+    """Return whether the new memory says again what the known one says to do, whatever it says beside it."""
+    held = set(terms(known.content)) - _HEADINGS
+    fresh = set(terms(f"{new.title}\n{new.description}\n{new.content}"))
+    return new.outcome == known.outcome and len(held) >= LEAST_RETOLD and overlap(held, fresh) >= RETOLD
 
 
 def _differ(first: str, second: str) -> bool:

@@ -151,14 +151,19 @@ def written_interface() -> str:
 
 
 def run(operation: Operation, bank: Bank, values: Mapping[str, object]) -> object:
-    """Return what an operation answers.
+    """Return what an operation answers, and keep which memories an agent reads in it.
 
     Args:
         operation: Which one.
         bank: The bank.
         values: Its arguments by name; what is left out keeps its default.
     """
-    return interface(operation).call(bound(operation.method, bank), {**operation.defaults, **values})
+    result = interface(operation).call(bound(operation.method, bank), {**operation.defaults, **values})
+    if operation.reads:
+        from reasoningbank.operations.given import note_result
+
+        note_result(bank, result)
+    return result
 
 
 def bound(method: str, bank: Bank) -> Callable[..., object]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reasoningbank.jobs.worker import Handler
     from reasoningbank.search.search import Search
     from reasoningbank.storage.store import Transaction
-    from reasoningbank.types.memory import OutcomeReport
+    from reasoningbank.types.memory import Memory, OutcomeReport
 
 
 class Settlement:
@@ -56,7 +56,8 @@ class Settlement:
 
         Who said it last makes no difference: what counts is found anew from everything that is known. A session that
         nobody can judge credits nothing, and takes back what an earlier judgement has credited. So does any end for a
-        recipe whose error the session never met: it was shown, and no more.
+        recipe whose error the session never met: it was shown, and no more. So does a good end that no person has
+        judged, for a claim that the session's agent has said again: what repeats a claim is no witness for it.
 
         Returns:
             What became of each memory.
@@ -75,8 +76,11 @@ class Settlement:
         sharing = [each for each, relevance in shown(store, session).items() if relevance > 0]
         known = store.memories.many(sharing)
         # A recipe whose error never came had no part in how it ended, and takes nothing of the others' share.
-        unmet = unmet_recipes(store, session, [*known.values(), *self._search.known_wider(wider)])
+        met_here = [*known.values(), *self._search.known_wider(wider)]
+        unmet = unmet_recipes(store, session, met_here)
         sharers = len({*known, *wider} - unmet)
+        if (end.rater, end.verdict) == ("agent", "success"):
+            unmet |= self._restated(session, met_here)
         reports: list[OutcomeReport] = []
         with store.transaction() as transaction:
             reports += settle(transaction, session, end, own=own, at=at, shared_by=max(1, sharers), unmet=unmet)
@@ -86,6 +90,16 @@ class Settlement:
         if wider:
             reports += self._search.credit_wider(session, end, own=own, at=at, shared_by=max(1, sharers), unmet=unmet)
         return reports
+
+    def _restated(self, session: str, memories: Sequence[Memory]) -> frozenset[str]:
+        """Return the ids of those that nobody vouches for and whose words the agent of a session said again."""
+        from reasoningbank.sessions.validation import is_restated
+
+        claims = [memory for memory in memories if memory.standing in {"claim", "confirmed"}]
+        store = self._context.store()
+        entries = store.sessions.trajectories(limit=0, session=session) if claims else ()
+        said = [store.sessions.trajectory(entry.id) for entry in entries]
+        return frozenset(memory.id for memory in claims if any(is_restated(memory, each) for each in said))
 
     def counted(self, session: str) -> tuple[SessionCredit, ...]:
         """Return what the session's end counts now for each memory that fitted its questions."""

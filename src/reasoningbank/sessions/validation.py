@@ -237,11 +237,17 @@ _MOST_CHARACTERS = 200_000
 
 def is_hearsay(memory: Memory, trajectory: Trajectory) -> bool:
     """Return whether at least half of the lesson's runs of words stand in what tools answered in the session."""
+    return _holds("\n".join(step.observation for step in trajectory.steps), memory)
+
+
+def is_restated(memory: Memory, trajectory: Trajectory) -> bool:
+    """Return whether at least half of the lesson's runs of words stand in what the agent itself said in the session."""
+    return _holds("\n".join(step.thought for step in trajectory.steps), memory)
+
+
+def _holds(text: str, memory: Memory) -> bool:
     said = _runs(memory.content)
-    if not said:
-        return False
-    read = "\n".join(step.observation for step in trajectory.steps)
-    return len(said & _runs(read[:_MOST_CHARACTERS])) >= SHARE * len(said)
+    return bool(said) and len(said & _runs(text[:_MOST_CHARACTERS])) >= SHARE * len(said)
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple, cast
@@ -27,7 +28,7 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.session_tables import read_trace
 from reasoningbank.storage.unit import Unit
-from reasoningbank.types.memory import Memory
+from reasoningbank.types.memory import Memory, new_id
 from reasoningbank.types.recall import Leg, Recall
 from reasoningbank.types.records import RecallEntry, RecallLog
 from reasoningbank.types.uplift import HOWS, Exposure, Meeting, Shown
@@ -78,6 +79,19 @@ CREATE INDEX exposure_items_by_memory ON exposure_items (key);
 RECALLS = Mapped(RecallLog, "id, at, query, session, embedder, tokens", typed=True)
 
 ENTRIES = Mapped(RecallEntry, "rank, memory_id, unproven, relevance", typed=True)
+
+_READ = "-"
+"""Stands for the embedder of what was read without a search: nothing compared it with a question."""
+_UNREAD = """
+SELECT count(*) FROM memories AS m WHERE m.id IN (SELECT value FROM texts_in(?)) AND NOT EXISTS (
+    SELECT 1 FROM recall_items AS i JOIN recalls AS r ON r.number = i.recall WHERE i.key = m.key AND r.session = ?
+)
+"""
+_READ_ITEMS = """
+INSERT INTO recall_items (recall, position, key, unproven, relevance, legs)
+SELECT ?, row_number() OVER (ORDER BY key), key, 0, 0.0, '{}' FROM memories
+WHERE id IN (SELECT value FROM texts_in(?))
+"""
 
 _NAME = "an exposure"
 
@@ -179,8 +193,12 @@ class DeliveryTables:
         self._place: _Place | None = None
 
     def recalls(self, *, limit: int, session: str | None = None) -> Sequence[RecallLog]:
-        """Return the newest logged recalls, of all sessions or of one, newest first; limit 0 means all."""
-        where, values = ("", ()) if session is None else ("WHERE session = ?", (session,))
+        """Return the newest logged recalls, of all sessions or of one, newest first; limit 0 means all.
+
+        What was read without a search is none.
+        """
+        searched = f"WHERE embedder <> '{_READ}'"
+        where, values = (searched, ()) if session is None else (f"{searched} AND session = ?", (session,))
         heads = self._source.run(
             f"SELECT number, {RECALLS.columns} FROM recalls {where} "  # noqa: S608 - constant
             "ORDER BY number DESC LIMIT ?",
@@ -207,6 +225,28 @@ class DeliveryTables:
             ]
             if items:
                 self._source.run_each("INSERT INTO recall_items VALUES (?, ?, ?, ?, ?, ?)", items)
+
+    def has_read(self, reader: str, memory_ids: Collection[str]) -> bool:
+        """Return whether all of these memories that exist were delivered to somebody before, by whatever way."""
+        ((unread,),) = self._source.run(_UNREAD, (json.dumps(list(memory_ids)), reader))
+        return unread == 0
+
+    def log_read(self, reader: str, memory_ids: Collection[str], at: datetime) -> None:
+        """Keep that somebody has read these memories without a search; those that do not exist are left out.
+
+        It fitted no question, so that no end of a session credits it.
+
+        Args:
+            reader: A session or a transport.
+            memory_ids: The memories.
+            at: When.
+        """
+        with self._unit.whole():
+            rows = self._source.run(
+                f"INSERT INTO recalls ({RECALLS.columns}) VALUES (?, ?, '', ?, '{_READ}', 0) RETURNING number",  # noqa: S608
+                (new_id(), to_microseconds(at), reader),
+            )
+            self._source.run(_READ_ITEMS, (rows[0][0], json.dumps(list(memory_ids))))
 
     def exposure(self, session: str) -> Exposure | None:
         """Return what this session was shown or kept from; None when it has met nothing.
