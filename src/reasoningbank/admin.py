@@ -14,6 +14,7 @@ from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
+from reasoningbank.memories.standing import check_person
 from reasoningbank.safety.checks import checked_limit, usable_path
 from reasoningbank.safety.file_access import digest_of, open_regular, write_whole
 from reasoningbank.storage import BACKUPS
@@ -252,6 +253,7 @@ class Admin:
             StoreCorrupt: When the backup is damaged; the bank stays as it is.
             ScopeViolation: When it is a backup of another tenant or project.
         """
+        check_person("to replace a bank")
         self._context.restore(usable_path(source))
 
     def erase(self, *, session: str | None = None, before: datetime | str | None = None) -> ErasedSessions:
@@ -268,6 +270,7 @@ class Admin:
         Raises:
             InvalidInput: When neither is given, or both, or the time is none.
         """
+        check_person("to erase sessions")
         from reasoningbank.conversations.workflows import erase_workflows
         from reasoningbank.safety.checks import session_name
 
@@ -318,6 +321,8 @@ class Admin:
         Raises:
             InvalidInput: When a line is not a part of an export; the message names it.
         """
+        if vouched:
+            check_person("to stand by a file")
         from reasoningbank.documents.values import imported, put, vectors_of
         from reasoningbank.graph.importer import graph_of, put_graph
         from reasoningbank.memories.admission import clean, entry_of, prepare, sift_documents, why_held
@@ -408,6 +413,7 @@ class Admin:
             StoreUnavailable: When there is no bank file.
             ScopeViolation: When the file is the bank of another tenant or project.
         """
+        check_person("to repair a bank")
         from reasoningbank.graph.nodes import words
         from reasoningbank.memories.admission import Passed, admit_edges, admit_nodes
         from reasoningbank.memories.evidence import hold_evidence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
+from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.memories.voices import refuse_held
 from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, session_name
@@ -311,6 +312,7 @@ class Bank:
         session: str | None = None,
         create: bool = True,
         level: Level = "project",
+        by_agent: bool | None = None,
     ) -> Self:
         """Open the bank of a tenant's project, made when it does not exist; load no model.
 
@@ -329,6 +331,9 @@ class Bank:
             create: Make a bank for a project that has none; else it is an empty bank that ends with the process.
             level: Whose bank it is: the project's, or for its upkeep that of the team or org of this name, which
                 belongs to no further team and org.
+            by_agent: Whether this process is an agent's program: then nothing that it does is a person's word, and all
+                of it counts as its client's. None finds out as a command does: by the variables that clients set, and
+                by the programs that this process descends from.
 
         Raises:
             MissingTenantError: When no tenant is known: nothing runs without one.
@@ -339,6 +344,12 @@ class Bank:
         from reasoningbank.storage import open_storage
 
         settings = settings or load_settings()
+        if by_agent is None:
+            from reasoningbank.client_sessions import is_agents
+
+            by_agent = is_agents()
+        if by_agent:
+            _speak_as_an_agent(settings.home)
         owner = settings.tenant if tenant is None else tenant
         if not owner.strip():
             raise MissingTenantError("no tenant: every operation belongs to one tenant")
@@ -440,6 +451,9 @@ class Bank:
 
         nodes = checked_nodes(link_nodes)
 
+        if vouched:
+            check_person("to vouch for a text")
+        source = source if source in AGENT_SOURCES else said_by(source)
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
         place = session_name(session) or self._context.session
         speaker = speaker_in(place)
@@ -632,6 +646,7 @@ class Bank:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent asks.
         """
+        reader = said_by(reader)
         from reasoningbank.safety.stored_text import reveal
 
         store = self._context.owner(memory_id)
@@ -661,6 +676,7 @@ class Bank:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent says so.
         """
+        rater = said_by(rater)
         from reasoningbank.memories.evidence import rate
 
         at = self._context.clock.now()
@@ -686,6 +702,7 @@ class Bank:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent says so.
         """
+        rater = said_by(rater)
         from reasoningbank.memories.evidence import report_outcome, settle_usage
         from reasoningbank.memories.exposure import decide_served, note_memories
 
@@ -744,6 +761,7 @@ class Bank:
             InvalidMemory: When the changed memory breaks a rule, is in quarantine and would leave it, or looks like a
                 prompt injection and an agent would change it; nothing was changed.
         """
+        reader = said_by(reader)
         from reasoningbank.memories.admission import clean, edit, prepare_edit
         from reasoningbank.memories.links import checked_nodes, relink
         from reasoningbank.memories.rewrites import put_apart, unspaced
@@ -820,6 +838,7 @@ class Bank:
             MemoryQuarantined: When it is in quarantine and an agent would delete it; nothing was changed.
             PolicyError: When a person stands by it, or it is confirmed, and an agent would delete it.
         """
+        reader = said_by(reader)
         with observed("delete_memory", store=self._context.place):
             store, at = self._context.owner(memory_id), self._context.clock.now()
             with store.transaction() as transaction:
@@ -903,3 +922,11 @@ class Bank:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _speak_as_an_agent(home: Path) -> None:
+    """Let all that this process does count as done by the client that it runs under."""
+    from reasoningbank.client_sessions import client_process, principal_of, session_of
+    from reasoningbank.memories.standing import AGENT, Transport, speak_in_this_process
+
+    speak_in_this_process(Transport(principal_of(home), session_of(home, client_process()), AGENT))

@@ -18,13 +18,13 @@ from mcp.client.stdio import StdioServerParameters
 
 from promises import promise
 from reasoningbank import Bank, Settings
-from reasoningbank.integrations.client_sessions import (
+from reasoningbank.client_sessions import (
     FOLDER,
     client_process,
     note_session,
     session_of,
 )
-from reasoningbank.integrations.processes import Process
+from reasoningbank.processes import Process
 from reasoningbank.testing import FrozenClock
 from sessions.learned_sessions import RBANK, REPAIRED, environment, eventually
 
@@ -117,7 +117,7 @@ def test_hooks_tools_and_commands_of_one_client_are_one_session(tmp_path: Path) 
 def test_a_process_is_found_through_shells_and_never_as_another_one(tmp_path: Path) -> None:
     me = client_process(os.getpid())
     assert me.pid == os.getpid()
-    code = "from reasoningbank.integrations.client_sessions import client_process; print(client_process())"
+    code = "from reasoningbank.client_sessions import client_process; print(client_process())"
     for line in (f'{sys.executable} -c "{code}"; true', f"bash -c '{sys.executable} -c \"{code}\"; true'; true"):
         out = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True).stdout
         assert out.strip() == str(me)

@@ -15,7 +15,7 @@ import pytest
 from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.integrations.hook_work import Watched, do_due_work
-from reasoningbank.integrations.processes import process_of
+from reasoningbank.processes import process_of
 from sessions.learned_sessions import PROJECT, RBANK, REPAIRED, TENANT, environment, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell who runs")

@@ -14,7 +14,7 @@ import pytest
 
 from mcp_processes import RawServer, StartServer, clean_environment, shared_in
 from promises import promise
-from reasoningbank.integrations.client_sessions import principal_of
+from reasoningbank.client_sessions import principal_of
 from shared_servers import run_directory
 
 SCOPE = ("--tenant", "acme", "--project", "shop", "--json")
@@ -81,6 +81,56 @@ def test_a_command_of_an_agent_is_no_person(tmp_path: Path) -> None:
         said = json.loads(ran(home, "feedback", own["id"], "unhelpful", agent=True).stdout)
     assert said["new_confidence"] >= 0.7
     assert json.loads(ran(home, "feedback", own["id"], "unhelpful").stdout)["new_confidence"] < 0.7
+
+
+PROGRAM = """
+import json, sys
+from reasoningbank import Bank
+from reasoningbank.errors import PolicyError
+def refused(do, *named, **more):
+    try:
+        do(*named, **more)
+    except PolicyError:
+        return True
+    return False
+with Bank.open(tenant="acme", project="shop") as bank:
+    own = sys.argv[1]
+    made = bank.record(title="Rows", content="Count rows from one.", outcome="success")
+    for _ in range(3):
+        confidence = bank.feedback(own, helpful=False).new_confidence
+    bank.update(own, content="Retry at once, a thousand times.")
+    tried = [
+        refused(bank.record, title="T", content="C", outcome="success", vouched=True),
+        refused(bank.memories.revert, own, 1),
+        refused(bank.delete, own),
+    ]
+    print(json.dumps([made.standing, confidence, tried]))
+"""
+"""A program that opens a bank in Python and says nothing of who it is."""
+
+
+@promise(
+    "trust:program",
+    "A program that an agent runs and that opens a bank in Python speaks as the agent's client: what it records is a "
+    "claim, its ratings are the client's one voice, and it neither vouches nor releases nor erases. A person's own "
+    "program is a person's.",
+    source="issue Trust; DESIGN D16",
+)
+@pytest.mark.parametrize("who", ["an agent", "a person"])
+def test_a_python_program_of_an_agent_is_no_person(tmp_path: Path, who: str) -> None:
+    home = tmp_path / "home"
+    own = json.loads(ran(home, "record", *LESSON, "--outcome", "success").stdout)
+    environment = clean_environment(home) | ({"CLAUDECODE": "1"} if who == "an agent" else {})
+    command = [sys.executable, "-c", PROGRAM, own["id"]]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    standing, confidence, refused = json.loads(done.stdout)
+    if who == "a person":
+        assert (standing, confidence < 0.7, refused) == ("vouched", True, [False] * 3)
+        return
+    assert (standing, confidence >= 0.7, refused) == ("claim", True, [True] * 3)
+    after = json.loads(ran(home, "get", own["id"]).stdout)
+    assert (after["content"], after["standing"]) == (own["content"], "vouched")
 
 
 CLIENT = """
@@ -151,7 +201,7 @@ FAMILY = """
 import json, os, subprocess, sys
 from pathlib import Path
 from mcp_processes import RawServer
-from reasoningbank.integrations.client_sessions import principal_of
+from reasoningbank.client_sessions import principal_of
 rbank = [sys.executable, "-m", "reasoningbank.cli"]
 scope = ["--tenant", "acme", "--project", "shop"]
 pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -201,7 +251,7 @@ def test_what_a_client_starts_speaks_as_the_client(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir(mode=0o700)
     own = principal_of(tmp_path, os.getpid())
     source = (
-        "import sys; from pathlib import Path; from reasoningbank.integrations.client_sessions import principal_of;"
+        "import sys; from pathlib import Path; from reasoningbank.client_sessions import principal_of;"
         "print(principal_of(Path(sys.argv[1]), note=False))"
     )
     nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {source!r}, sys.argv[1]])"

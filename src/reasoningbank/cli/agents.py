@@ -48,7 +48,7 @@ _AGENTS_OWN: Mapping[str, str] = {"rater": "agent", "reader": "agent", "source":
 
 def of_an_agent() -> bool:
     """Return whether an agent runs this command: its client's variables are set, or its client is an ancestor."""
-    from reasoningbank.integrations.client_sessions import is_agents
+    from reasoningbank.client_sessions import is_agents
 
     return is_agents()
 
@@ -102,7 +102,7 @@ def withheld_from_an_agent(answer: Said) -> Said:
 @contextmanager
 def as_client(session: str) -> Iterator[None]:
     """Let what is done in the block count as done by the client that this command runs under."""
-    from reasoningbank.integrations.client_sessions import principal_of
+    from reasoningbank.client_sessions import principal_of
     from reasoningbank.memories.standing import speaking
     from reasoningbank.settings import load_settings
 

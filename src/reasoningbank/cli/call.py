@@ -110,7 +110,7 @@ class Call:
             BankError: When the scope, a setting or the store is not usable.
         """
         from reasoningbank.bank import Bank
-        from reasoningbank.integrations.client_sessions import client_process, session_of
+        from reasoningbank.client_sessions import client_process, session_of
         from reasoningbank.settings import load_settings
 
         settings = load_settings()
@@ -124,6 +124,7 @@ class Call:
             org=self.org,
             settings=settings,
             create=not reads and not unknown and (makes or self._has_bank(settings)),
+            by_agent=False,
         )
 
     def _has_bank(self, settings: Settings) -> bool:

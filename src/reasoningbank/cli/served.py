@@ -26,7 +26,7 @@ def served(call: Call, operation: Operation, values: Mapping[str, object]) -> Sa
         StoreError: When the server was asked to write and did not answer, so that doing it here could do it twice.
         BankError: What the operation raised there.
     """
-    from reasoningbank.integrations.client_sessions import client_process, session_of
+    from reasoningbank.client_sessions import client_process, session_of
     from reasoningbank.integrations.shared_server import Unanswered, ask, question, undone
     from reasoningbank.settings import load_settings, project_of
     from reasoningbank.types.scope import Scope

@@ -228,6 +228,7 @@ def _rounds(call: Call) -> Rounds:
             model=opened[0].model if opened else None,
             settings=settings,
             level=scope.level,
+            by_agent=False,
         ) as bank:
             if not opened:
                 opened.append(bank)

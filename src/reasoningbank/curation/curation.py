@@ -12,6 +12,7 @@ from reasoningbank.errors import (
     BankError,
     InvalidInput,
 )
+from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.safety.checks import (
     MAX_SESSION,
     checked_limit,
@@ -191,6 +192,7 @@ class Curation:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When it is not a consolidation, was undone, went into a further one, or is in quarantine.
         """
+        check_person("to undo a consolidation")
         return self._consolidator().undo(consolidation_id)
 
     def contradictions(self, memory_id: str | None = None) -> tuple[Contradiction, ...]:
@@ -267,6 +269,7 @@ class Curation:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
+        rater = said_by(rater)
         from reasoningbank.curation.stability import report_stability
 
         at, name = self._context.clock.now(), given_name(commit, "commit", MAX_SESSION)

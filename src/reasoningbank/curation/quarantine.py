@@ -25,7 +25,7 @@ from reasoningbank.errors import InvalidInput, TrajectoryNotFound
 from reasoningbank.memories.admission import speakers_of, vouched_for
 from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.memories.silence import hear, silence, silenced
-from reasoningbank.memories.standing import name_of
+from reasoningbank.memories.standing import check_person, name_of
 from reasoningbank.memories.states import (
     HELD,
     WITHHELD,
@@ -582,6 +582,7 @@ class Quarantines:
             InvalidInput: When not exactly one of the two is named, or there is no such quarantine.
             MemoryNotFound: When this tenant has no such memory.
         """
+        check_person("to release from quarantine")
         if (memory_id is None) == (quarantine_id is None):
             raise InvalidInput("name either a memory or a quarantine", hint="`rbank quarantines` shows them.")
         cause = Cause(at=self._context.clock.now(), kind=RELEASED, reason=_line(reason), by=self._context.session)

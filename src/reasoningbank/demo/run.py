@@ -198,7 +198,7 @@ async def _session_of_orders(
 def _bank(place: Path) -> Bank:
     from reasoningbank.bank import Bank
 
-    return Bank.open(tenant=TENANT, project=PROJECT, settings=Settings(home=place / "bank"))
+    return Bank.open(tenant=TENANT, project=PROJECT, settings=Settings(home=place / "bank"), by_agent=False)
 
 
 def _learned(place: Path, session: str) -> tuple[SessionState, tuple[Memory, ...]]:

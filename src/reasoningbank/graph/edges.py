@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidEdge
 from reasoningbank.graph.graph import DEFAULT_SEEDS
+from reasoningbank.memories.standing import said_by
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.telemetry import observed
 from reasoningbank.types.graph import Edge, check_graph_id
@@ -120,6 +121,7 @@ class Edges:
         Raises:
             EdgeNotFound: When this project has no such edge.
         """
+        reader = said_by(reader)
         from reasoningbank.graph.agent_edits import forget, is_kept, withdraw_edge
         from reasoningbank.graph.nodes import existing_edge
         from reasoningbank.memories.standing import speaker

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode
+from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.safety.checks import checked_limit, checked_offset, usable_path
 from reasoningbank.safety.file_access import digest_of, open_regular, read_text
 from reasoningbank.storage.graph_tables import GraphText
@@ -162,6 +163,7 @@ class Graph:
         Raises:
             NodeNotFound: When no agent has deleted it, or longer ago.
         """
+        check_person("to restore what was deleted")
         from reasoningbank.graph.agent_edits import bring_back
         from reasoningbank.graph.nodes import note_pending
 
@@ -187,6 +189,7 @@ class Graph:
             NodeNotFound: When this project has no such node.
             MemoryQuarantined: When a memory in quarantine links it and an agent would erase it; nothing was erased.
         """
+        reader = said_by(reader)
         from reasoningbank.graph.agent_edits import forget, is_kept, withdraw_node
         from reasoningbank.graph.nodes import existing_node
         from reasoningbank.memories.standing import speaker
@@ -233,6 +236,8 @@ class Graph:
             StoreUnavailable: When the file cannot be read.
             InvalidInput: When a record is unusable; the message says which one, and names its field.
         """
+        if vouched:
+            check_person("to stand by a file")
         from reasoningbank.graph.importer import check_format, read_draft
 
         form = None if format is None else check_format(format)

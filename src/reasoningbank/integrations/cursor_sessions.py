@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.integrations.processes import private_folder
+from reasoningbank.processes import private_folder
 from reasoningbank.safety.file_access import open_regular
 from reasoningbank.system import open_private
 from reasoningbank.types.session import CURSOR_SESSION, TOOL_OUTCOME

@@ -27,7 +27,7 @@ from reasoningbank.types.scope import Membership, Scope
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.integrations.hook_payload import HookEvent, HookPlace, Payload
-    from reasoningbank.integrations.processes import Process
+    from reasoningbank.processes import Process
 
 
 LOG_FILE = "hooks.log"
@@ -106,6 +106,7 @@ def open_bank(payload: Payload, place: HookPlace, *, make: bool, model: bool = T
         settings=settings if model else replace(settings, llm=""),
         session=payload.session[:500],
         create=make,
+        by_agent=False,
     )
 
 
@@ -144,7 +145,7 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
-    from reasoningbank.integrations.client_sessions import principal_of
+    from reasoningbank.client_sessions import principal_of
     from reasoningbank.integrations.hook_work import Watched, do_due_work
     from reasoningbank.memories.standing import speaking
 
@@ -250,7 +251,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     Raises:
         BankError: When the bank cannot be used.
     """
-    from reasoningbank.integrations.client_sessions import client_process, note_session, principal_of
+    from reasoningbank.client_sessions import client_process, note_session, principal_of
 
     if own_run():
         return ""

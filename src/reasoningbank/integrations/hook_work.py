@@ -17,9 +17,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.integrations.processes import Process, lives, private_folder
 from reasoningbank.integrations.shared_server import listens, place_of
 from reasoningbank.lock_file import passing_lock, remove_lock
+from reasoningbank.processes import Process, lives, private_folder
 from reasoningbank.settings import Settings
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.session import QUIET

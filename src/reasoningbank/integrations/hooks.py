@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 from reasoningbank.integrations.hook_payload import KEEPING, Client, HookEvent, HookPlace, Payload, event_of, payload_of
 
 if TYPE_CHECKING:
-    from reasoningbank.integrations.processes import Process
+    from reasoningbank.processes import Process
 
 __all__ = ["main"]
 
@@ -112,7 +112,7 @@ def _later(event: HookEvent, payload: Payload, place: HookPlace) -> None:
         if not hasattr(os, "fork"):
             _keep(event, payload, place, None)
             return
-        from reasoningbank.integrations.client_sessions import client_process
+        from reasoningbank.client_sessions import client_process
 
         client = client_process()
         if os.fork() == 0:

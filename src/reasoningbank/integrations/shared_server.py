@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reasoningbank.errors import ConfigurationError, StoreError
-from reasoningbank.integrations.processes import Process, is_private, process_of
 from reasoningbank.lock_file import is_handed_on, passing_lock
+from reasoningbank.processes import Process, is_private, process_of
 from reasoningbank.settings import Settings, absolute_url, child_environment, matching_environment, own_run
 from reasoningbank.system import user_id
 from reasoningbank.types.scope import Membership, Scope

@@ -86,10 +86,10 @@ def _relayed(
     membership: Membership | None,
 ) -> bool:
     """Be a relay to the shared server until the client is gone; False at once where there can be none."""
-    from reasoningbank.integrations.client_sessions import Connection
-    from reasoningbank.integrations.processes import process_of
+    from reasoningbank.client_sessions import Connection
     from reasoningbank.integrations.shared_server import Greeting, join, place_of
     from reasoningbank.mcp.schemas import tools_of
+    from reasoningbank.processes import process_of
     from reasoningbank.settings import absolute_url, local_tenant
 
     wanted = settings.profile if profile is None else profile

@@ -277,6 +277,7 @@ class Banks:
             embedder=self._embedder,
             settings=self._settings,
             create=create,
+            by_agent=False,
         )
         self._embedder = bank.embedder
         return bank

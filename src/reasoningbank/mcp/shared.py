@@ -25,11 +25,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import CapacityLimiter, to_thread
 
+from reasoningbank.client_sessions import Connection, client_process, principal_of, session_of
 from reasoningbank.embedding import configured_embedder
 from reasoningbank.errors import BankError
-from reasoningbank.integrations.client_sessions import Connection, client_process, principal_of, session_of
 from reasoningbank.integrations.end import leave_after
-from reasoningbank.integrations.processes import ancestors
 from reasoningbank.integrations.shared_server import (
     Greeting,
     Place,
@@ -47,6 +46,7 @@ from reasoningbank.mcp.hook_questions import Answering
 from reasoningbank.mcp.server import AT_ONCE, RequestContext, build_server
 from reasoningbank.mcp.stdio import open_channel
 from reasoningbank.mcp.tools import Tools, WarmUp
+from reasoningbank.processes import ancestors
 from reasoningbank.settings import load_settings
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.scope import Membership

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset, checked_order
 from reasoningbank.telemetry import observed
@@ -211,6 +212,7 @@ class Memories:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When no such version is kept, or others keep editing the memory.
         """
+        check_person("to bring back an earlier text")
         from reasoningbank.memories.versions import rewrite, with_text_of
 
         with observed("update_memory", store=self._context.place):
@@ -258,6 +260,7 @@ class Memories:
             MemoryNotFound: When this project has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent asks.
         """
+        reader = said_by(reader)
         from reasoningbank.memories.links import lessons_of, named
 
         store = self._context.store()

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
-from reasoningbank.errors import InvalidInput
+from reasoningbank.errors import InvalidInput, PolicyError
 from reasoningbank.memories.states import sources_of
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import Memory
@@ -43,8 +43,21 @@ class Transport(NamedTuple):
     surface: str = "mcp"
 
 
+AGENT = "agent"
+"""The surface of a program of an agent: a command, a hook, or one that opens a bank in Python."""
 _NOBODY = Transport()
-_speaker: ContextVar[Transport] = ContextVar("speaker", default=_NOBODY)
+_speaker: ContextVar[Transport | None] = ContextVar("speaker", default=None)
+_program = _NOBODY
+
+
+def speak_in_this_process(transport: Transport) -> None:
+    """Let whatever this process does count as done by a transport, where no block says otherwise (DESIGN D16)."""
+    global _program
+    _program = transport
+
+
+def _speaking() -> Transport:
+    return _speaker.get() or _program
 
 
 @contextmanager
@@ -74,17 +87,46 @@ def side_of(principal: str) -> str:
 
 def speaker() -> str:
     """Return the transport through which an agent speaks now; empty for a person and a program of theirs."""
-    return _speaker.get().principal
+    return _speaking().principal
 
 
 def spoken_through() -> str:
     """Return the surface through which an agent speaks now."""
-    return _speaker.get().surface
+    return _speaking().surface
+
+
+def is_program_of_an_agent() -> bool:
+    """Return whether an agent's own program speaks now: it is never a person, whatever it says that it is."""
+    return bool(speaker()) and spoken_through() == AGENT
+
+
+Who = TypeVar("Who", bound=str)
+
+
+def said_by(given: Who) -> Who | Literal["agent"]:
+    """Return who says or reads something: an agent where its own program does, else as it was given."""
+    return "agent" if is_program_of_an_agent() else given
+
+
+def check_person(what: str) -> None:
+    """Refuse what only a person does, when an agent's program would do it.
+
+    Args:
+        what: What it is, for the message.
+
+    Raises:
+        PolicyError: When an agent's program would do it.
+    """
+    if is_program_of_an_agent():
+        raise PolicyError(
+            f"{what} is a person's to do, and an agent's client runs this program",
+            hint="Run it in a terminal of your own, outside of the client.",
+        )
 
 
 def speaking_session() -> str:
     """Return the session that the transport which speaks now is in itself; empty when it is in none."""
-    return _speaker.get().session
+    return _speaking().session
 
 
 def name_of(principal: str) -> str:
@@ -94,7 +136,7 @@ def name_of(principal: str) -> str:
 
 def speaker_in(session: str) -> str:
     """Return the transport that gave a session its name; empty when the session stands for itself."""
-    principal = _speaker.get().principal
+    principal = _speaking().principal
     return "" if session in {"", principal} else principal
 
 
@@ -109,7 +151,7 @@ def said_in(transaction: Transaction, session: str, *, project: str = "") -> str
         session: As it is named there.
         project: What the project is called in the bank of a team or an org (``project_side``); empty in its own.
     """
-    speaker = _speaker.get()
+    speaker = _speaking()
     if not session or (not project and speaker_in(session) == ""):
         return session
     principal = speaker.principal or session
@@ -132,7 +174,7 @@ def check_own(transaction: Transaction, session: str) -> None:
     Raises:
         InvalidInput: When another principal has spoken in it first, and the transport is not in it itself.
     """
-    speaker = _speaker.get()
+    speaker = _speaking()
     if speaker_in(session) and session != speaker.session:
         known = transaction.evidence.principal_of(session)
         if known not in {"", speaker.principal}:

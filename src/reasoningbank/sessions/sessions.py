@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.safety.checks import (
     checked_limit,
     checked_offset,
@@ -213,6 +214,7 @@ class Sessions:
             TrajectoryNotFound: When this project has no such trajectory.
             InvalidInput: When there is no such verdict, or the note looks like a prompt injection.
         """
+        check_person("to say how a session ended")
         if verdict not in VERDICTS:
             raise InvalidInput(f"a verdict is {', '.join(VERDICTS)}, not {str(verdict)[:80]!r}")
         now = self._context.clock.now()
@@ -290,6 +292,7 @@ class Sessions:
         Raises:
             InvalidInput: When no session is named, or an agent names another client's.
         """
+        rater = said_by(rater)
         from reasoningbank.memories.exposure import note_session
         from reasoningbank.memories.standing import check_own, note_speaker, speaker_in
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound
+from reasoningbank.memories.standing import check_person
 from reasoningbank.safety.checks import given_name, given_reason, usable_path
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
@@ -146,6 +147,7 @@ class Sharing:
                 wider scope knows nearly the same.
             StoreBusy: When a source was changed since it was proposed.
         """
+        check_person("to promote a lesson")
         from reasoningbank.sharing.privacy import reviewed
         from reasoningbank.sharing.promotion import check_unchanged, described, promoted_as, put
 
@@ -197,6 +199,7 @@ class Sharing:
             MemoryNotFound: When this tenant has no such memory.
             InvalidInput: When it was not promoted, or is archived or quarantined already.
         """
+        check_person("to demote a lesson")
         from reasoningbank.sharing.promotion import described, sources_of, take_out
 
         store = self._context.owner(check_memory_id(memory_id))
@@ -261,6 +264,8 @@ class Sharing:
             InvalidInput: When a file or line is none that ``share_export`` writes; nothing of that file is stored.
             ScopeViolation: When a file is of another project, team or org; nothing is stored.
         """
+        if vouched:
+            check_person("to stand by a file")
         from reasoningbank.sharing.bank_files import read_shared, take_over
 
         files = [
@@ -306,6 +311,8 @@ class Sharing:
         Raises:
             StoreUnavailable: When there is no such directory or file.
         """
+        if vouched:
+            check_person("to stand by a file")
         from reasoningbank.sharing.markdown import read_markdown
 
         return read_markdown(self._context, usable_path(source), vouched=vouched, dry_run=dry_run)
@@ -328,6 +335,8 @@ class Sharing:
             InvalidInput: When it is not a file of that product; nothing is stored.
             StoreUnavailable: When there is no such file.
         """
+        if vouched:
+            check_person("to stand by a file")
         from reasoningbank.sharing.claimed_texts import take_claims
         from reasoningbank.sharing.foreign import claims_of
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.integrations.processes import (
+from reasoningbank.processes import (
     Process,
     ancestors,
     boot,
