@@ -321,8 +321,7 @@ class Admin:
         Raises:
             InvalidInput: When a line is not a part of an export; the message names it.
         """
-        if vouched:
-            check_person("to stand by a file")
+        check_person("to stand by a file", given=vouched)
         from reasoningbank.documents.values import imported, put, vectors_of
         from reasoningbank.graph.importer import graph_of, put_graph
         from reasoningbank.memories.admission import clean, entry_of, prepare, sift_documents, why_held

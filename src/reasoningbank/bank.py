@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from reasoningbank.graph.sources import Sources
     from reasoningbank.jobs.jobs import Jobs
     from reasoningbank.matts.matts import Matts
-    from reasoningbank.memories.admission import EnteredBy, Ready
+    from reasoningbank.memories.admission import EnteredBy
     from reasoningbank.memories.memories import Memories
     from reasoningbank.search.briefing import Briefings
     from reasoningbank.search.cascade import Found
@@ -331,25 +331,20 @@ class Bank:
             create: Make a bank for a project that has none; else it is an empty bank that ends with the process.
             level: Whose bank it is: the project's, or for its upkeep that of the team or org of this name, which
                 belongs to no further team and org.
-            by_agent: Whether this process is an agent's program: then nothing that it does is a person's word, and all
-                of it counts as its client's. None finds out as a command does: by the variables that clients set, and
-                by the programs that this process descends from.
+            by_agent: Whether an agent runs this process, so that nothing in it is a person's word and all of it its
+                client's; None finds out as a command does, by variables and the programs that it descends from.
 
         Raises:
             MissingTenantError: When no tenant is known: nothing runs without one.
             ConfigurationError: When a setting, the URL or the embedder's name is not usable.
             StoreError: When the place cannot be used.
         """
+        from reasoningbank.client_sessions import speak_as_client
         from reasoningbank.embedding import configured_embedder, configured_reranker
         from reasoningbank.storage import open_storage
 
         settings = settings or load_settings()
-        if by_agent is None:
-            from reasoningbank.client_sessions import is_agents
-
-            by_agent = is_agents()
-        if by_agent:
-            _speak_as_an_agent(settings.home)
+        speak_as_client(settings.home, by_agent=by_agent)
         owner = settings.tenant if tenant is None else tenant
         if not owner.strip():
             raise MissingTenantError("no tenant: every operation belongs to one tenant")
@@ -451,8 +446,7 @@ class Bank:
 
         nodes = checked_nodes(link_nodes)
 
-        if vouched:
-            check_person("to vouch for a text")
+        check_person("to vouch for a text", given=vouched)
         source = source if source in AGENT_SOURCES else said_by(source)
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
         place = session_name(session) or self._context.session
@@ -646,20 +640,13 @@ class Bank:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent asks.
         """
-        reader = said_by(reader)
         from reasoningbank.safety.stored_text import reveal
 
         store = self._context.owner(memory_id)
         memory = store.memories.get(memory_id)
-        if reader == "agent":
+        if said_by(reader) == "agent":
             refuse_quarantined(store, memory, "no agent gets its text.")
         return reveal(memory)
-
-    def _note_given(self, reader: str, memory_ids: Collection[str] | None) -> None:
-        """Keep that an agent was given these texts of this project without a search; None for all."""
-        from reasoningbank.memories.exposure import note_given
-
-        note_given(self._context.store(), reader, memory_ids, at=self._context.clock.now())
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
         """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.
@@ -764,7 +751,7 @@ class Bank:
         reader = said_by(reader)
         from reasoningbank.memories.admission import clean, edit, prepare_edit
         from reasoningbank.memories.links import checked_nodes, relink
-        from reasoningbank.memories.rewrites import put_apart, unspaced
+        from reasoningbank.memories.rewrites import by_agent, put_apart, unspaced
 
         nodes = None if link_nodes is None else checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place), self._context.gated():
@@ -794,7 +781,7 @@ class Bank:
                 at = self._context.clock.now()
                 origin: EnteredBy = "agent" if reader == "agent" else "person"
                 ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at, origin=origin)
-                own = self._apart(old, ready) if reader == "agent" and ready is not None else None
+                own = None if reader != "agent" or ready is None else by_agent(old, ready, self._context)
                 cause = Cause(at=at, kind=EDITED, by=self._context.session)
                 with store.transaction() as transaction:
                     edited: Memory | None = transaction.memories.get(memory_id)
@@ -807,17 +794,6 @@ class Bank:
                 if edited is not None:
                     return edited
             raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
-
-    def _apart(self, old: Memory, ready: Ready) -> Ready | None:
-        """Return the memory of its own that an agent's change becomes; None when it changes the memory."""
-        from reasoningbank.memories.rewrites import apart
-        from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through
-
-        spoken = speaker()
-        said = {"source": spoken_through(), "session": self._context.session}
-        said |= {PRINCIPAL: spoken} if spoken else {}
-        (own,) = apart([(old, ready)], self._context.embedder, origin="agent", said=said)
-        return own
 
     def delete(self, memory_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.
@@ -922,11 +898,3 @@ class Bank:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _speak_as_an_agent(home: Path) -> None:
-    """Let all that this process does count as done by the client that it runs under."""
-    from reasoningbank.client_sessions import client_process, principal_of, session_of
-    from reasoningbank.memories.standing import AGENT, Transport, speak_in_this_process
-
-    speak_in_this_process(Transport(principal_of(home), session_of(home, client_process()), AGENT))

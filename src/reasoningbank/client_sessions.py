@@ -125,6 +125,19 @@ def is_agents() -> bool:
     )
 
 
+def speak_as_client(home: Path, *, by_agent: bool | None) -> None:
+    """Let all that this process does count as done by the client that it runs under, when an agent runs it.
+
+    Args:
+        home: The data directory.
+        by_agent: Whether an agent runs it; None finds out.
+    """
+    if by_agent or (by_agent is None and is_agents()):
+        from reasoningbank.memories.standing import AGENT, Transport, speak_in_this_process
+
+        speak_in_this_process(Transport(principal_of(home), session_of(home, client_process()), AGENT))
+
+
 class Connection:
     """Notes that the client which started a server holds a connection to it, and makes the data directory for that.
 

@@ -236,8 +236,7 @@ class Graph:
             StoreUnavailable: When the file cannot be read.
             InvalidInput: When a record is unusable; the message says which one, and names its field.
         """
-        if vouched:
-            check_person("to stand by a file")
+        check_person("to stand by a file", given=vouched)
         from reasoningbank.graph.importer import check_format, read_draft
 
         form = None if format is None else check_format(format)

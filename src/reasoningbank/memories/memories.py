@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,12 @@ class Memories:
             met = [known[name] for name in ids if name in known and condition.accepts(known[name])]
             page = met[begin : begin + most] if most else met[begin:]
         return tuple(reveal(memory) for memory in page)
+
+    def _note_given(self, reader: str, memory_ids: Collection[str] | None) -> None:
+        """Keep that an agent was given these texts of this project without a search; None for all."""
+        from reasoningbank.memories.exposure import note_given
+
+        note_given(self._context.store(), reader, memory_ids, at=self._context.clock.now())
 
     def count(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from reasoningbank.memories.admission import (
     RULES,
@@ -23,13 +24,17 @@ from reasoningbank.memories.admission import (
     same_words,
 )
 from reasoningbank.memories.similarity import cosine_similarity, is_near
+from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through
 from reasoningbank.storage.store import Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.types.memory import SUPERSEDED, Cause, Memory, new_id
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG
 from reasoningbank.types.records import Link
-from reasoningbank.types.standing import ENTRIES
+from reasoningbank.types.standing import ENTRIES, SESSION, SOURCE
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
 
 VERSION_OF = "version_of"
 """The entry, and the kind of link, that names the memory whose text an agent has changed."""
@@ -47,6 +52,19 @@ def apart(
         said: The entries of the provenance that say who says it.
     """
     return [_apart(old, ready, embedder, origin, said) for old, ready in changes]
+
+
+def by_agent(old: Memory, ready: Ready, context: Context) -> Ready | None:
+    """Return the memory of its own that a change of the agent who speaks becomes; None when it changes the memory.
+
+    Args:
+        old: The memory as it is.
+        ready: The change.
+        context: The bank.
+    """
+    spoken = speaker()
+    said = {SOURCE: spoken_through(), SESSION: context.session} | ({PRINCIPAL: spoken} if spoken else {})
+    return _apart(old, ready, context.embedder, "agent", said)
 
 
 def unspaced(old: Memory, new: Memory) -> Memory:

@@ -108,16 +108,17 @@ def said_by(given: Who) -> Who | Literal["agent"]:
     return "agent" if is_program_of_an_agent() else given
 
 
-def check_person(what: str) -> None:
+def check_person(what: str, *, given: bool = True) -> None:
     """Refuse what only a person does, when an agent's program would do it.
 
     Args:
         what: What it is, for the message.
+        given: Whether it is to be done.
 
     Raises:
         PolicyError: When an agent's program would do it.
     """
-    if is_program_of_an_agent():
+    if given and is_program_of_an_agent():
         raise PolicyError(
             f"{what} is a person's to do, and an agent's client runs this program",
             hint="Run it in a terminal of your own, outside of the client.",

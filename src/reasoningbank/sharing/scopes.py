@@ -264,8 +264,7 @@ class Sharing:
             InvalidInput: When a file or line is none that ``share_export`` writes; nothing of that file is stored.
             ScopeViolation: When a file is of another project, team or org; nothing is stored.
         """
-        if vouched:
-            check_person("to stand by a file")
+        check_person("to stand by a file", given=vouched)
         from reasoningbank.sharing.bank_files import read_shared, take_over
 
         files = [
@@ -311,8 +310,7 @@ class Sharing:
         Raises:
             StoreUnavailable: When there is no such directory or file.
         """
-        if vouched:
-            check_person("to stand by a file")
+        check_person("to stand by a file", given=vouched)
         from reasoningbank.sharing.markdown import read_markdown
 
         return read_markdown(self._context, usable_path(source), vouched=vouched, dry_run=dry_run)
@@ -335,8 +333,7 @@ class Sharing:
             InvalidInput: When it is not a file of that product; nothing is stored.
             StoreUnavailable: When there is no such file.
         """
-        if vouched:
-            check_person("to stand by a file")
+        check_person("to stand by a file", given=vouched)
         from reasoningbank.sharing.claimed_texts import take_claims
         from reasoningbank.sharing.foreign import claims_of
 
