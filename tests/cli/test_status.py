@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from promises import promise
+from reasoningbank import Bank, Settings
 from reasoningbank.errors import StoreCorrupt
 from sessions.learned_sessions import RBANK, REPAIRED, UNDECIDED, environment, written
 
@@ -260,7 +261,7 @@ def test_every_error_that_is_shown_has_a_next_step(line: str, tmp_path: Path) ->
 @promise(
     "status:elsewhere",
     "rbank status in a directory whose project has learned nothing yet says which projects of the user have sessions, "
-    "how many, and what to do next; it makes no bank.",
+    "how many, and what to do next; it makes no bank. Of many projects it opens and names the ten used last.",
     source="issue 11 Installer and status",
 )
 def test_status_outside_of_a_project_says_what_is_known_elsewhere(tmp_path: Path) -> None:
@@ -278,6 +279,17 @@ def test_status_outside_of_a_project_says_what_is_known_elsewhere(tmp_path: Path
     assert "elsewhere: 2 sessions in 1 project" in text
     assert "server: none runs" in text
     assert len([*(tmp_path / "data" / "banks").rglob("*.db")]) == 1
+    for number in range(11):
+        Bank.open(tenant="acme", project=f"p{number}", settings=Settings(home=tmp_path / "data")).close()
+    opened = [*(tmp_path / "data" / "banks").rglob("*.db.lock")]
+    for each in opened:
+        each.unlink()
+    found = said(tmp_path, "--project", "attic", "status", "--json", "--quick")
+    assert [each["project"] for each in found["other_projects"]] == [f"p{number}" for number in range(10, 0, -1)]
+    assert found["more_projects"] == 2
+    left = [*(tmp_path / "data" / "banks").rglob("*.db.lock")]
+    assert (len(opened), len(left)) == (12, 10)
+    assert "0 sessions in 10 projects; 2 older" in said(tmp_path, "--project", "attic", "status", "--quick")
 
 
 @promise(

@@ -115,6 +115,10 @@ class SettledStorage:
         """The place's."""
         return self._place.marks(tenant)
 
+    def latest(self, tenant: str, limit: int) -> tuple[Sequence[Scope], int]:
+        """The place's."""
+        return self._place.latest(tenant, limit)
+
     def has(self, scope: Scope) -> bool:
         """As the place says."""
         return self._place.has(scope)

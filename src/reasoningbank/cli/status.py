@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 WEEK = timedelta(days=7)
 _LINES = 3
 _MOST = 10
-"""Most other projects that are named."""
+"""Most other projects that are opened and named."""
 _VERDICTS = {
     "person": "from a person",
     "evidence": "from evidence",
@@ -68,11 +69,12 @@ class OtherProject(TypedDict):
 
 
 class Status(TypedDict):
-    """Everything that ``rbank status`` says; other projects only where this one has learned nothing yet."""
+    """Everything that ``rbank status`` says; other projects, used last, only where this one has learned nothing."""
 
     project: str
     server_runs: bool
     other_projects: list[OtherProject]
+    more_projects: int
     clients: list[ClientStatus]
     tools: list[str]
     hooks_last_ran: str
@@ -120,7 +122,7 @@ def examined(call: Call, *, ask: bool) -> Status:
         sweep(shared.folder)
     clients = _clients(call, settings, ask=ask)
     scope = _scope(call, settings)
-    known, others = _banks(call, settings, scope)
+    known, others, more = _banks(call, settings, scope)
     sessions, failed, learned, credited, last_error = _learned(call) if known else ((), 0, [], [], "")
     model = _model(settings, last_error)
     said = [str(one.said_by or "unknown") for one in sessions if one.id]
@@ -130,6 +132,7 @@ def examined(call: Call, *, ask: bool) -> Status:
         project=scope.project,
         server_runs=shared is not None and listens(shared),
         other_projects=others,
+        more_projects=more,
         clients=clients,
         tools=list(tools_of(settings.profile)),
         hooks_last_ran=max(ran.values(), default=""),
@@ -176,23 +179,26 @@ def _scope(call: Call, settings: Settings) -> Scope:
     return Scope(tenant=call.owner(settings), project=call.project or settings.project or project_of(Path.cwd()))
 
 
-def _banks(call: Call, settings: Settings, scope: Scope) -> tuple[bool, list[OtherProject]]:
-    """Return whether the project, its team or its org has a bank, and else the user's projects that have one."""
+def _banks(call: Call, settings: Settings, scope: Scope) -> tuple[bool, list[OtherProject], int]:
+    """Return whether the project, its team or its org has a bank, and else which projects of the user have one.
+
+    These are the ones used last, and how many more there are: a user may have hundreds, and no other is opened.
+    """
     from reasoningbank.integrations.hook_actions import has_any
+    from reasoningbank.sessions.states import states
     from reasoningbank.storage import open_storage
 
     url = call.url or settings.url or None
     if has_any(scope, call.membership(settings), url=url, home=settings.home):
-        return True, []
+        return True, [], 0
+    storage = open_storage(url, home=settings.home)
+    scopes, count = storage.latest(scope.tenant, _MOST)
     found = []
-    for other in open_storage(url, home=settings.home).scopes(scope.tenant):
-        if other.level == "project":
-            with replace(call, project=other.project).open_bank(reads=True, makes=False) as bank:
-                states = [one.state for one in bank.sessions.states(limit=0)]
-            found.append(
-                OtherProject(project=other.project, sessions={state: states.count(state) for state in PROGRESS})
-            )
-    return False, found
+    for other in scopes:
+        with closing(storage.open(other)) as store:
+            stand = Counter(one.state for one in states(store, now=datetime.now(UTC), has_model=bool(settings.llm)))
+        found.append(OtherProject(project=other.project, sessions={state: stand[state] for state in PROGRESS}))
+    return False, found, count - len(found)
 
 
 def _learned(call: Call) -> tuple[tuple[SessionState, ...], int, list[str], list[str], str]:
@@ -331,10 +337,10 @@ def status_text(found: Status) -> str:
     others = found["other_projects"]
     if others:
         count = sum(sum(each["sessions"].values()) for each in others)
-        lines.append(f"elsewhere: {counted(count, 'session')} in {counted(len(others), 'project')}")
-        lines += [
-            f"  {each['project']}: {counted(sum(each['sessions'].values()), 'session')}" for each in others[:_MOST]
-        ]
+        older = counted(found["more_projects"], "older project is not counted", "older projects are not counted")
+        more = f"; {older}" if found["more_projects"] else ""
+        lines.append(f"elsewhere: {counted(count, 'session')} in {counted(len(others), 'project')}{more}")
+        lines += [f"  {each['project']}: {counted(sum(each['sessions'].values()), 'session')}" for each in others]
     if verdicts:
         lines.append(f"verdicts: {verdicts}")
     model = found["model"]

@@ -35,6 +35,10 @@ class AbsentAsEmpty:
         """Return the same scopes, each with the place's mark of its store."""
         return self._place.marks(tenant)
 
+    def latest(self, tenant: str, limit: int) -> tuple[Sequence[Scope], int]:
+        """Return the projects of the place that were written last, and how many there are in all."""
+        return self._place.latest(tenant, limit)
+
     def has(self, scope: Scope) -> bool:
         """Return whether the scope has a bank in the place; asking makes none."""
         return self._place.has(scope)

@@ -294,6 +294,15 @@ class PostgresStorage:
             found[Scope(tenant=tenant, project=str(project), level=cast("Any", level))] = (bank, written)
         return found
 
+    def latest(self, tenant: str, limit: int) -> tuple[Sequence[Scope], int]:
+        """Return the projects that came last, the latest first, and how many there are in all.
+
+        When a bank was written is not known here, only how often.
+        """
+        asked = "SELECT project FROM banks WHERE level = 'project' ORDER BY id DESC"
+        rows = self._asked(BankOwner(tenant_key(tenant), 0), asked, ())
+        return [Scope(tenant=tenant, project=str(project)) for (project,) in rows[:limit]], len(rows)
+
     def has(self, scope: Scope) -> bool:
         """Return whether the scope has a store here; asking makes none."""
         return bool(self._known(scope))

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from glob import escape
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -220,6 +221,20 @@ class SqliteStorage:
                 found[known[1]] = mark
         return found
 
+    def latest(self, tenant: str, limit: int) -> tuple[Sequence[Scope], int]:
+        """Return the projects whose banks were written last, the latest first, and how many there are in all.
+
+        In a directory, a bank that cannot be read counts in all; only so many are opened as are returned.
+        """
+        named = [file for file in self._files(tenant) if self._single or _is_project(file)]
+        written = {file: mark[1] for file in named if (mark := _mark(file)) is not None}
+        owners = map(_owner, sorted(written, key=lambda file: (-written[file], file.name)))
+        projects = (owner for owner in owners if owner and (owner.tenant, owner.level) == (tenant, "project"))
+        if self._single:  # the name of a file says nothing there
+            found = [*projects]
+            return found[:limit], len(found)
+        return list(islice(projects, limit)), len(written)
+
     def _files(self, tenant: str) -> list[Path]:
         """Return what may be a bank of the tenant."""
         if self._single:
@@ -336,6 +351,11 @@ def _make_private(directory: Path, *, ours: bool = True) -> None:
             directory.chmod(0o700)
     except OSError as error:
         raise unavailable(directory, error) from error
+
+
+def _is_project(file: Path) -> bool:
+    """Return whether a file of a tenant's directory is, by its name, the bank of a project."""
+    return not file.name.startswith(tuple(f"{level}--" for level in LEVELS))
 
 
 def _mark(file: Path) -> tuple[int, ...] | None:

@@ -262,6 +262,12 @@ class ProcessStorage:
         """Return the scopes of one tenant, each with a mark of its own every time: looking into memory costs little."""
         return {scope: object() for scope in self.scopes(tenant)}
 
+    def latest(self, tenant: str, limit: int) -> tuple[Sequence[Scope], int]:
+        """Return the projects that were opened last here, the latest first, and how many there are in all."""
+        with self._lock:
+            found = [scope for scope in self._banks if scope.tenant == tenant and scope.level == "project"]
+        return found[::-1][:limit], len(found)
+
     def has(self, scope: Scope) -> bool:
         """Return whether the scope was opened here; asking makes no bank."""
         with self._lock:

@@ -360,6 +360,12 @@ class Storage(Protocol):
     def marks(self, tenant: str) -> Mapping[Scope, Hashable]:
         """Return the same scopes, each with a mark that is another one once its store was written; asking is cheap."""
 
+    def latest(self, tenant: str, limit: int) -> tuple[Sequence[Scope], int]:
+        """Return the projects that were written last, the latest first, and how many there are in all.
+
+        A place that does not know when takes those that came last. What is not returned is not opened.
+        """
+
     def has(self, scope: Scope) -> bool:
         """Return whether the scope has a store here; asking makes none."""
 

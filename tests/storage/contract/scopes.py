@@ -138,6 +138,9 @@ class ScopeConformance(Conformance):
             assert _titles(storage, scope) == [f"canary {number}"]
         found = list(storage.scopes("acme"))
         assert found == sorted(scopes, key=lambda scope: (LEVELS.index(scope.level), scope.project))
+        newest, count = storage.latest("acme", 2)
+        assert (newest, count) == ([scopes[len(names) - 1], scopes[len(names) - 2]], len(names))
+        assert storage.latest("acm", 2) == ([], 0)
         with self.directory() as directory:
             team = storage.open(Scope(tenant="acme", project="shop", level="team"))
             team.backup(directory / "team.backup")
