@@ -187,6 +187,7 @@ NO_EXTENSION = (
     "Your requirements could not be resolved to an installable set of packages.\n\n  Problem 1\n"
     "    - acme/till 2.1 requires ext-zip * -> it is missing from your system. Install PHP's zip."
 )
+TAKEN = "Error: listen EADDRINUSE: address already in use :::4000"
 SHOWN = {
     "another test": (
         (shell("node --test", ROUNDS, 1), edit("fee.js", "floor(x)", "ceil(x)"), shell("node --test", ROUNDED)),
@@ -222,6 +223,17 @@ SHOWN = {
         ("composer install", NO_EXTENSION),
         ("composer install", NO_EXTENSION.replace("zip", "soap")),
     ),
+    "a port, in other words": (
+        (shell("node app.js", TAKEN, 1), shell("kill 4122", ""), shell("node app.js", "listening on 4000")),
+        ("node app.js", "Error: listen EADDRINUSE :::4100"),
+        ("node worker.js", TAKEN),
+    ),
+    "a service that refuses, in other words": (
+        (shell("npm start", "Error: connect ECONNREFUSED 127.0.0.1:5432", 1), shell("docker start pg", "pg"),
+         shell("npm start", "listening")),
+        ("npm start", 'error: connection to server at "localhost" (::1), port 5432 failed: Connection refused'),
+        ("npm start", "Error: connect ECONNREFUSED 127.0.0.1:6379"),
+    ),
     "an edit of another file": (
         (shell("python3 a.py", 'File "fee.py", line 3, in fee\nKeyError: \'net_total\'', 1),
          edit("fee.py", "row['net_total']", "row.get('net_total', 0)"), shell("python3 a.py", "ok")),
@@ -235,7 +247,7 @@ SHOWN = {
     "recipes:same-cause",
     "An error that says nothing of its cause shows a recipe only where the same test or command failed, what is "
     "missing or refused has to be the same thing, and the edit of a file is shown only where that file has to do with "
-    "the error.",
+    "the error. That a port is taken, a service refuses or the disk is full is one error in whatever words.",
     source="issue 11 Recipes",
 )
 @pytest.mark.parametrize("name", SHOWN)
@@ -385,7 +397,10 @@ NIL_MAP = (
     "panic: assignment to entry in nil map\n\ngoroutine 7 [running]:\n/build/kv/cache/cache.go:14 +0x1d\nexit status 2"
 )
 NO_NAME = "E   ImportError: cannot import name 'rates' from 'shop.tax' (/srv/w/shop/tax/__init__.py)\n1 error in 0.1s"
-TAKEN = "Error: listen EADDRINUSE: address already in use :::4000"
+NO_SYMBOL = (
+    "/usr/bin/ld: CMakeFiles/kite.dir/kite.c.o: in function `pack':\nkite.c:(.text+0x2f): undefined reference to "
+    "`deflateInit_'\ncollect2: error: ld returned 1 exit status"
+)
 OTHERS = {
     "a print that the compiler refused": (
         shell("make", REFUSED_PRINT, 2),
@@ -402,6 +417,24 @@ OTHERS = {
         edit("shop/tax/table.py", "rate_table = load()", "rates = load()"),
         edit("shop/tax/__init__.py", "", "from shop.tax.table import rates\n"),
         shell("pytest -q", "4 passed in 0.1s"),
+    ),
+    "what a target needs, found and linked": (
+        shell("cmake --build out", NO_SYMBOL, 2),
+        edit("CMakeLists.txt", "project(kite C)", "project(kite C)\nfind_package(ZLIB REQUIRED)"),
+        edit("CMakeLists.txt", "# links", "target_link_libraries(kite PRIVATE ZLIB::ZLIB)"),
+        shell("cmake --build out", "[100%] Built target kite"),
+    ),
+    "a language standard in two places": (
+        shell("ninja -C out", "/srv/w/till.cpp:9:6: error: 'std::span' is only available from C++20 onwards", 1),
+        edit("meson.build", "meson_version: '>=0.50'", "meson_version: '>=0.57'"),
+        edit("meson.options", "value: 'c++17'", "value: 'c++20'"),
+        shell("ninja -C out", "[9/9] Linking target till"),
+    ),
+    "a dependency that is declared and used": (
+        shell("cargo build", "error[E0432]: unresolved import `csv`\n --> src/main.rs:2:5", 101),
+        edit("Cargo.toml", "[dependencies]", '[dependencies]\ncsv = "1.3"'),
+        edit("src/main.rs", "use csv::Reader;", "use csv::{Reader, StringRecord};"),
+        shell("cargo build", "Finished dev"),
     ),
     "a process of somebody else": (
         shell("node app.js", TAKEN, 1),

@@ -205,6 +205,8 @@ def test_the_decisive_line_is_found(output: str, text: str | None) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("OSError: [Errno 98] Address already in use", "ValidationError: Email address already in use by another user"),
+        ("Error: ENOSPC: no space left on device, write", "Error: ENOSPC: no space left on device, watch '/srv/w'"),
         ("sqlite3.OperationalError: no such table: users", "sqlite3.OperationalError: no such table: invoices"),
         (
             "a.c:1:1: fatal error: conf.h: No such file or directory",
@@ -217,3 +219,4 @@ def test_another_name_is_another_error(one: str, other: str) -> None:
     assert first is not None
     assert second is not None
     assert not is_near(first, second)
+    assert first.key != second.key

@@ -118,8 +118,10 @@ _NAMES_CAUSE = re.compile(
     re.IGNORECASE,
 )
 _CONFIGURES = re.compile(
-    r"\.(?:toml|ini|cfg|ya?ml|json|env|properties|gradle|mod|cmake)$|\.(?:config|conf)\.\w{2,3}$"
-    r"|(?:^|/)(?:[Mm]akefile|CMakeLists\.txt|Dockerfile|conftest\.py|setup\.py|\.[a-z]+rc(?:\.\w+)?|\.env[\w.]*|\.flake8)$"
+    r"\.(?:toml|ini|cfg|ya?ml|json|env|properties|gradle|mod|cmake|csproj|fsproj|vcxproj|cabal|sbt|bzl|bazel)$|\.(?:config|conf)\.\w{2,3}$"
+    r"|(?:^|/)(?:[Mm]akefile|CMakeLists\.txt|Dockerfile|conftest\.py|setup\.py|\.[a-z]+rc(?:\.\w+)?|\.env[\w.]*|\.flake8"
+    r"|meson\.(?:build|options)|meson_options\.txt|BUILD|WORKSPACE|SCons(?:truct|cript)|configure\.ac|Makefile\.am|pom\.xml"
+    r"|build\.xml|Package\.swift|mix\.exs|[\w-]+\.gradle\.kts)$"
 )
 """Files that every command reads, though no error names them."""
 _PRINTS = re.compile(
@@ -227,6 +229,8 @@ def repairs(
     brought = tuple(change for change in useful if supplies(signature, change))
     if not named and brought and len({change.said for change in brought}) == 1:
         return brought
+    if not named and len(useful) > 1 and all(_configures(change, signature) for change in useful):
+        return tuple(useful)
     if named or len(useful) != 1:
         verbs = {_verb(change) for change in named} - {""}
         declared = any(_MANIFEST.search(change.file) for change in named)
@@ -403,7 +407,7 @@ def _is_new_feature(signature: Signature, said: str, changes: Sequence[Change], 
                 rf"|^\s*(?:self\.)?{re.escape(name)}\s*(?::[^=\n]+)?=[^=]",
                 re.MULTILINE,
             )
-            for change in changes:
+            for change in (each for each in changes if not _MANIFEST.search(each.file)):
                 created = change.whole and _stem(change.file) == name
                 renamed = _defines_the_same(defined, name, change)
                 if created or (defined.search(change.new) and not defined.search(change.old) and not renamed):

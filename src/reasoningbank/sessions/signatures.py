@@ -99,7 +99,9 @@ _LINKER = re.compile(r"(?P<message>undefined reference to [`'\"][^\n'`\"]{1,200}
 _PERL = re.compile(r"^(?P<message>Can't locate (?P<module>\S+)\.pm in @INC)", re.MULTILINE)
 _PLAIN = re.compile(
     r"^(?P<message>(?:Cannot connect to|Could not (?:connect|find|open|resolve)|Unable to|[Uu]nknown (?:\w+ )?(?:flag"
-    r"|option|command|argument)\b|[Nn]o such (?:command|option|service))[^\n]{5,})$",
+    r"|option|command|argument)\b|[Nn]o such (?:command|option|service))[^\n]{5,}"
+    r"|(?:Address already in use\b|Something is already running on port|Port \d+ (?:is|was) (?:already )?"
+    r"(?:in use|taken|allocated)\b)[^\n]{0,300})$",
     re.MULTILINE,
 )
 _NPM = re.compile(
@@ -197,6 +199,19 @@ _SURROUNDINGS = re.compile(
     r"|access denied|unauthori[sz]ed|forbidden",
     re.IGNORECASE,
 )
+_PORT_TAKEN = re.compile(
+    r"EADDRINUSE|(?<!mail )\baddress (?:is )?already in use|only one usage of each socket address"
+    r"|already running on port|\bport(?: \S+)? (?:is|was) (?:already )?(?:in use|allocated|taken|occupied)",
+    re.IGNORECASE,
+)
+_NO_ROOM = re.compile(r"no space left on device|disk (?:is )?full", re.IGNORECASE)
+_TOO_MANY_FILES = re.compile(r"too many open files|\bEMFILE\b", re.IGNORECASE)
+_WATCHED = re.compile(r"\bwatch|inotify", re.IGNORECASE)
+"""A limit of what is watched is reported in the words of a full disk, too."""
+_REFUSED = re.compile(r"ECONNREFUSED|connection refused", re.IGNORECASE)
+_PORT = re.compile(r"\bport[ =:]{1,2}(?P<told>\d{2,5})\b|[\w\]]:(?P<of_host>\d{2,5})\b(?![:.]\d)", re.IGNORECASE)
+_EPHEMERAL = 32_768
+"""From this port on a number says nothing of the service: the system gives out such ports by itself."""
 _CLOSED = (
     r"\bexit(?:ed|s)? (?:with|on)\b|\bexit(?:ed)?[ -](?:code|status|value)\b|\bunexpected signal\b"
     r"|\bdid not complete successfully|\breturned (?:an error code|non-zero)"
@@ -273,7 +288,7 @@ class Signature:
             return True
         if self.type == "FileNotFoundError" or _ABSENT_FILE.search(self.message):
             return all(_USUAL_NAME.match(name) for name in self.names)
-        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS, _ENDED))
+        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS, _ENDED, _PORT_TAKEN))
 
     @property
     def text(self) -> str:
@@ -284,8 +299,30 @@ class Signature:
     @property
     def key(self) -> str:
         """Equal for equal signatures: 24 hexadecimal digits."""
-        words = f"{self.type}\n{self.test}\n{self.message}".casefold() + (f"\n{self.place}" if self.place else "")
+        words = self._condition
+        if not words:
+            words = f"{self.type}\n{self.test}\n{self.message}".casefold() + (f"\n{self.place}" if self.place else "")
         return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    @property
+    def _condition(self) -> str:
+        """Return which state of the machine the error is about, however it is worded; empty where it is about another.
+
+        That a port is taken or a service refuses is the same for the same command alone, and a service is told from
+        others by its port; that the disk is full is the same for all.
+        """
+        said = f"{self.message}\n{self.line}"
+        if self.test:
+            return ""
+        if _NO_ROOM.search(said) and not _WATCHED.search(said):
+            return "no room"
+        if _TOO_MANY_FILES.search(said) and not _WATCHED.search(said):
+            return "too many files"
+        if _PORT_TAKEN.search(said):
+            return f"port taken\n{self.place}"
+        ports = [int(match["told"] or match["of_host"]) for match in _PORT.finditer(self.line)]
+        service = next((port for port in ports if port < _EPHEMERAL), None)
+        return f"refused {service}\n{self.place}" if _REFUSED.search(said) and service is not None else ""
 
     @property
     def words(self) -> frozenset[str]:
