@@ -25,6 +25,8 @@ def around(action: str, *between: Step, said: str = "Error: it is not there", pa
     return (shell(action, said, 1), *between, shell(action, passed))
 
 
+BUILD = "npm run build"
+F401 = "src/a.py:3:8: F401 [*] `os` imported but unused\nFound 1 error."
 SPLIT = edit("main.tf", "module.net.idx", "module.net.id")
 REQUIRED = {
     "a plan": ("terraform plan is broken here. Get it to plan again.", around("terraform plan", SPLIT)),
@@ -34,6 +36,22 @@ REQUIRED = {
     "a server": ("Start the api locally.", around("docker compose up -d", shell("cp .env.dist .env"))),
     "packages": ("Install the dependencies.", around("yarn install", shell("corepack enable"))),
     "a script in its own words": ("Train the small model.", around("python train.py", shell("git lfs pull"))),
+    "a linter in two words": ("lint is red, sort it out pls", around("npm run lint", edit("a.js", "let b", "const b"))),
+    "a program that is a verb": ("get make green", around("make", edit("a.c", "uint n", "unsigned n"))),
+    "a target": ("sort out make docs", around("make docs", edit("docs/index.rst", "a", "a\nb"))),
+    "a command as it is typed": ("npm ci doesnt work here", around("npm ci", shell("npm install", "added 3 packages"))),
+    "a command alone": ("cargo build pls", around("cargo build", edit("src/main.rs", "totl", "total"))),
+    "an installer": ("make poetry install work", around("poetry install", shell("poetry lock", "Writing lock file"))),
+    "in German": ("mach den build gr\u00fcn", around(BUILD, edit("a.ts", "'1'", "1"))),
+    "in French": ("le build est cass\u00e9, r\u00e9pare", around(BUILD, edit("a.ts", "'1'", "1"))),
+    "the file that was complained of": (
+        "fix lint",
+        (
+            shell("ruff check .", F401, 1),
+            edit("src/a.py", "import os\n", ""),
+            shell("ruff check src", "All checks passed!"),
+        ),
+    ),
     "a variable before it": (
         "The nightly export fails on this box, get it running.",
         (shell("bin/nightly-export", "no JAVA_HOME", 1), shell("JAVA_HOME=/opt/jdk bin/nightly-export")),
@@ -52,8 +70,21 @@ def test_what_failed_at_the_start_and_passes_at_the_end_is_a_success(name: str) 
     assert judged(task, *steps).verdict == "success"
 
 
-BUILD = "npm run build"
 UNPROVEN = {
+    "a verb and no program": ("make the button green", around("make", edit("a.css", "red", "green"))),
+    "what is left alone": ("tests are slow; do not touch make lint", around("make lint", edit("a.py", "x", "y"))),
+    "one file of two": (
+        "fix lint",
+        (
+            shell("ruff check .", f"src/b.py:1:1: E711 x\n{F401}", 1),
+            edit("src/a.py", "import os\n", ""),
+            shell("ruff check src/a.py", "All checks passed!"),
+        ),
+    ),
+    "fewer rules": (
+        "fix lint",
+        around("ruff check .", edit("pyproject.toml", 'select = ["F", "E"]', 'select = ["E"]'), said=F401),
+    ),
     "something new": ("Build a landing page with a form.", around(BUILD, shell("npm install"))),
     "an edit came first": ("Build the settings page.", (edit("a.tsx", "x", "y"), shell(BUILD))),
     "more was asked": ("Compile the report and send it to finance.", around("latexmk a.tex", shell("tlmgr install b"))),

@@ -47,6 +47,7 @@ def test_weaker_settings_are_no_success(name: str) -> None:
     "change",
     [
         edit("pyproject.toml", "fail_under = 70", "fail_under = 85"),
+        edit("ruff.toml", 'select = ["E"]', 'select = ["E", "F"]'),
         edit("pytest.ini", "addopts = -q --ignore=tests/slow", "addopts = -q"),
         edit("pyproject.toml", 'version = "1"', 'version = "2"'),
     ],

@@ -31,7 +31,7 @@ from reasoningbank.sessions.commands import (
 from reasoningbank.sessions.facts import WORKED_AT, describe_failure, failed
 from reasoningbank.sessions.foreign_failures import asks_to_mend, asks_to_report
 from reasoningbank.sessions.signatures import Signature, signature_of
-from reasoningbank.sessions.strictness import as_strict_as, gives_up, only_tries
+from reasoningbank.sessions.strictness import as_strict_as, gives_up, only_tries, reaches
 from reasoningbank.sessions.test_runs import tests_something
 from reasoningbank.sessions.workarounds import hides
 from reasoningbank.types.session import Evidence, Step, Trajectory
@@ -133,7 +133,7 @@ _FURTHER = re.compile(r"(?:\b(?:and|then)\b|[,;])\s*(?:then |also |please )*(?P<
 _NEUTRAL = vocabulary(
     "run execute build compile fix repair mend make get let tell report see show look find keep start launch bring say "
     "the that this why what how please then also not but when until without have give check it's there our with for "
-    "they you can could should must"
+    "they you can could should must sort deal handle solve resolve take have help debug"
 )
 """Words after "and" that order nothing beside what the session shows anyway."""
 _OF_OWN_RULE = vocabulary("build compile bundle package assemble start launch bring boot serve spin install make")
@@ -206,10 +206,21 @@ _STATE = re.compile(
     r"|complain\w*|go(?:es)? (?:through|red)|succeed\w*|repair\w*|die[sd]?|breaks|refuses|no longer"
     r"|(?:must|has to|have to|should|get|make|needs? to)\b[^.\n]{0,60}\b(?:build|compile|run|validate"
     r"|lint)\w*"
-    r"|unbreak|problems?|findings?|warnings?|happy)\b",
+    r"|unbreak|problems?|findings?|warnings?|happy|unhappy|upset|explod\w*|chok\w*|bails?|blows? up|no go"
+    r"|(?:is|are|goes?|went|turned|gone|all) red"
+    r"|gr\u00fcn|rot|kaputt|bricht|l\u00e4uft|verde|roj[oa]|rot[oa]|vert|rouge|cass\u00e9\w*|rosso|rott[oa]|quebrad[oa]"
+    r"|groen|rood|kapot|sort(?:ed)?(?: it| this| that)? out|(?:wo|do|does|ca|is|are)n['\u2019]?t|cannot|will not)\b",
     re.IGNORECASE,
 )
 """What says of an action how it ends or ought to end."""
+_NAMED_ALONE = re.compile(
+    r"(?:\b(?:fix|repair|unbreak|mend|run|get|plain|our|the)\s+|[`'\"])(?P<after>make|just|task)\b"
+    r"(?!\s+(?:sure|it|this|that|these|those|the|a|an|them|all|my|our|us|you|me|one|enough)\b)"
+    r"|(?:^|[.,;!?\n]\s*)(?P<before>make|just|task)\s+(?:is|fails?|failed|breaks?|broke|dies|died|errors?|crashes|stops?"
+    r"|won'?t|doesn'?t|does not|no longer|explodes|stopped|green|again|pls|please)\b|^\s*(?P<whole>make)\s*$",
+    re.IGNORECASE,
+)
+"""A program whose name is a word of the language too, named as a program."""
 _NEVER_SEEN = frozenset((124, 130, 137, 143))
 """Statuses of a command that ran out of time or was stopped; one that was not there failed as well."""
 _NO_SIGNATURE = Signature(type="error", message="", line="")
@@ -409,6 +420,7 @@ class _Wanted:
         self.names = {name.rstrip(".").lower() for name in _NAMES.findall(text)} - _GENERIC
         self.spoken = {piece.lower() for name in _NAMES.findall(text) for piece in (*_pieces(name), name)}
         self.runs = _RUN.search(text) is not None
+        self.alone = {word.lower() for match in _NAMED_ALONE.finditer(text) for word in match.groups() if word}
         self.asks_to_take_back = any(
             _ASKED_TO_TAKE_BACK.search(each) is not None and _CONDITION.search(each) is None
             for each in _SENTENCE.split(text)
@@ -419,6 +431,8 @@ class _Wanted:
     def sorts_of(self, part: Program) -> frozenset[str]:
         """Return the sorts of what was asked that the program did; those without a name of their own are ``named``."""
         if part.silent or part.reads or only_tries(part) or gives_up(part) or tests_something(part):
+            return frozenset()
+        if self.forbids(part):
             return frozenset()
         told = [word for word in part.words[1:5] if not word.startswith("-")]
         shows = not _only_waits(part) and any(word in _SHOWS and word not in self.names for word in told[:3])
@@ -432,6 +446,8 @@ class _Wanted:
             return frozenset({"named"})
         if part.program in _NOT_DONE_BY:
             return frozenset()
+        if self.names_command(part):
+            return frozenset({"named"})
         if program in self.names or (told and program in _GENERIC and "." in told[0] and _base(told[0]) in self.names):
             return frozenset({"named"})
         if (
@@ -442,9 +458,31 @@ class _Wanted:
             return frozenset({"named"})
         return frozenset()
 
+    def names_command(self, part: Program) -> bool:
+        """Return whether the text holds the command as it is typed: "npm ci is red", or "get make green"."""
+        if len(part.words) == 1:
+            return part.program.lower() in self.alone
+        return any(not self._is_negated(place) for place in self._typed(part))
+
+    def forbids(self, part: Program) -> bool:
+        """Return whether the text holds the command only to say that it is not meant: "do not touch make lint"."""
+        places = self._typed(part)
+        return bool(places) and all(map(self._is_negated, places))
+
+    def _typed(self, part: Program) -> list[int]:
+        """Return where the text holds the program with what it was told to do."""
+        told = part.word(1)
+        if not told or told.startswith("-") or part.program in _NOT_DONE_BY:
+            return []
+        name = rf"(?<![\w-]){re.escape(part.program)} {re.escape(told)}(?![\w-])"
+        return [match.start() for match in re.finditer(name, self.text, re.IGNORECASE)]
+
+    def _is_negated(self, place: int) -> bool:
+        return _NEGATED.search(self.text[max(0, place - _BEFORE) : place]) is not None
+
     def means(self, part: Program) -> bool:
         """Return whether the task may speak of what the program did, as far as their words tell."""
-        if part.silent or part.reads or only_tries(part) or gives_up(part):
+        if part.silent or part.reads or only_tries(part) or gives_up(part) or self.forbids(part):
             return False
         if self.sorts_of(part):
             return True
@@ -484,7 +522,8 @@ class _Wanted:
 
     def is_covered(self, steps: Sequence[Step]) -> bool:
         """Return whether all further orders ("and upload it") were carried out by a command of that name."""
-        further = {match["verb"].lower() for match in _FURTHER.finditer(self.text)} - _NEUTRAL
+        verbs = {match["verb"].lower() for match in _FURTHER.finditer(self.text)} - _NEUTRAL
+        further = {verb for verb in verbs if not asks_to_mend(verb)}
         pieces = {
             piece.lower()
             for step in steps
@@ -497,9 +536,11 @@ class _Wanted:
 
     def orders(self, step: Step) -> bool:
         """Return whether the task orders in the imperative just what the step ran: "sync", "pull", "train"."""
-        pieces = {
-            piece.lower() for part in parts(command(step)) for word in part.words[:4] for piece in _pieces(_base(word))
-        }
+        programs = parts(command(step))
+        typed = (place for part in programs for place in self._typed(part))
+        if any(_ORDER_BEFORE.search(self.text[max(0, place - _BEFORE) : place]) for place in typed):
+            return True
+        pieces = {piece.lower() for part in programs for word in part.words[:4] for piece in _pieces(_base(word))}
         return any(
             len(match["verb"]) >= _LEAST_WORD and match["verb"].lower() in pieces - _OF_OWN_RULE
             for match in _VERB.finditer(self.text)
@@ -626,4 +667,4 @@ def _was_mended(steps: Sequence[Step], tried: Sequence[tuple[int, frozenset[str]
     before = [index for index, also in tried[:-1] if also & sorts and failed(steps[index])]
     if not before or not wanted.speaks_of_state:
         return False
-    return all(as_strict_as(steps[last], steps[index]) for index in before)
+    return all(as_strict_as(steps[last], steps[index]) and reaches(steps[last], steps[index]) for index in before)

@@ -25,7 +25,7 @@ _MENDS = (
     r"|make\b[^.\n]{0,60}\b(?:pass|work|run|green|compile|build)\b"
     r"|get\b[^.\n]{0,40}\b(?:running|working|to (?:run|work|pass|build|compile|start)|green|through)\b"
     r"|beheb\w*|reparier\w*|korrigier\w*|l[o\u00f6]se?\b|corrige\w*|corrija\w*|r[\u00e9e]par\w*"
-    r"|r[\u00e9e]sou\w*|arregl\w*"
+    r"|r[\u00e9e]sou\w*|arr[e\u00e9]gl\w*"
     r"|solucion\w*|resuelv\w*|correggi\w*|risolv\w*|sistema\b|consert\w*|resolv\w*|repareer\w*|herstel\w*|修复"
     r"|修正|修理"
     r"|解决|直して|直す|解決)"

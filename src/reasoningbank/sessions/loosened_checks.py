@@ -1,8 +1,9 @@
 """Tell whether a change makes a check see less, wait longer or ask less, instead of repairing what it found.
 
-Five sorts of them are known. The settings of a test runner or a linter get a higher limit or leave out more places.
-What is wrong today is accepted as a baseline. A type that allows everything takes the place of one that was checked.
-Files are opened to every account, or a connection is no longer verified. A test brings the setting that was missing.
+Five sorts of them are known. The settings of a test runner or a linter get a higher limit, leave out more places or name
+fewer rules. What is wrong today is accepted as a baseline. A type that allows everything takes the place of one that was
+checked. Files are opened to every account, or a connection is no longer verified. A test brings the setting that was
+missing.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ _LEAVES_OUT = re.compile(
     r"|skip(?:Files|Dirs|_glob|_list|_rules)?|warn_list|suppress\w*|waive\w*|per-file-ignores|coveragePathIgnorePatterns|linterOptions|disabled?_?(?:rules)?)['\"]?\s*[:=]\s*"
     r"(?P<value>\[[^\]]*\]?|\{[^}]*\}?|[^\n]*(?:\n[ \t]+[^\n=:\[]+(?=\n|\Z))*)"
 )
+_CHOOSES = re.compile(
+    r"(?<![\w-])(?:(?:extend[-_])?select|enable|enabled|enable_error_code|extends|linters|plugins|rules_enabled|only_rules|opt_in_rules)"
+    r"['\"]?\s*[:=]\s*(?P<value>\[[^\]]*\]?|[^\n]*(?:\n[ \t]+- [^\n]*)*)"
+)
+"""A list of what a check looks for."""
 _FLOOR = re.compile(
     r"^\s*['\"]?(?P<name>[\w.-]*(?:threshold|fail[-_]under|coverage|min[-_]?\w*)|lines|branches|functions|statements)['\"]?"
     r"\s*[:=]\s*['\"]?(?P<number>\d+(?:\.\d+)?)",
@@ -57,6 +63,7 @@ _OPTION_LEAVES_OUT = re.compile(
     r"--(?:deselect|ignore|ignore-glob)[= ]\s*\S+|(?:^|\s)-[km][= ]?\s*['\"]?not\b[^'\"\n]*"
 )
 """An option of a test runner, written in its settings, that leaves tests out."""
+_RULES = re.compile(r"[\w.@/:-]+")
 _PLACES = re.compile(r"[\w.*/@|\\^$-]{2,}")
 _IGNORE_FILE = re.compile(r"(?:^|/)\.(?!git|docker|npm|helm|gcloud|hg|eb|cf|vercel|slug|vscode)\w+ignore$")
 """A list of files that a check passes over; others say what is not kept or sent."""
@@ -128,6 +135,8 @@ def loosens_check(change: Change, *, in_test: bool) -> bool:
     if _CHECK_SETTINGS.search(change.file) is None:
         return False
     limits = any(_LIMIT.search(line) for line in put.splitlines())
+    if _chooses_less(change):
+        return True
     return limits or _BASELINE.search(put) is not None or _leaves_out_more(change)
 
 
@@ -179,6 +188,15 @@ def _leaves_out_more(change: Change) -> bool:
         for text in (change.old, change.new)
     )
     return bool(after - before)
+
+
+def _chooses_less(change: Change) -> bool:
+    """Return whether a list of what a check looks for got shorter, and nothing came into it."""
+    before, after = (
+        {rule for match in _CHOOSES.finditer(text) for rule in _RULES.findall(match["value"])}
+        for text in (change.old, change.new)
+    )
+    return after < before
 
 
 def _leaves_out_by_flag(change: Change) -> bool:

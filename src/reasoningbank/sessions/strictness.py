@@ -58,6 +58,10 @@ _NARROW = vocabulary(
 )
 """Options that let a program do a part of its work."""
 _MAX_MARK = 40
+_SEARCHED = 20_000
+_FILE = re.compile(r"\w\.[A-Za-z]\w{0,5}$")
+_FOUND_IN = re.compile(r"^\s*(?:--> )?(?P<file>[\w.@+~/\\-]{1,200}\.[A-Za-z]\w{0,5})(?:[:(]\d|$)", re.MULTILINE)
+"""How checks name the file that they complain of: before a line number, or on a line of its own."""
 
 
 def strict_marks(part: Program) -> frozenset[str]:
@@ -120,6 +124,34 @@ def as_strict_as(later: Step, earlier: Step) -> bool:
     marks = frozenset[str]().union(*map(strict_marks, new))
     narrower = frozenset[str]().union(*map(narrowing, new)) - narrowing(old[-1])
     return not narrower and strict_marks(old[-1]) <= marks and (only_tries(old[-1]) or not only_tries(new[-1]))
+
+
+def reaches(later: Step, earlier: Step) -> bool:
+    """Return whether a later run of a program looks at all files that an earlier, failed run named in its output.
+
+    ``ruff check src/a.py`` says nothing of what ``ruff check .`` found in another file. Runs of other programs, and
+    those that are given the same, reach as far.
+    """
+    new, old = _working(later), _working(earlier)
+    if not new or not old or new[-1].program != old[-1].program:
+        return True
+    places = _places(new[-1])
+    if not places or places >= _places(old[-1]) or places & {".", "./"}:
+        return True
+    named = {match["file"].removeprefix("./") for match in _FOUND_IN.finditer(earlier.observation[:_SEARCHED])}
+    return all(any(_holds(place, file) for place in places) for file in named)
+
+
+def _places(part: Program) -> frozenset[str]:
+    """Return the files and folders that a program is given."""
+    words = (word.strip("'\"") for word in part.words[1:] if not word.startswith("-"))
+    return frozenset(word for word in words if "/" in word or word == "." or _FILE.search(word))
+
+
+def _holds(place: str, file: str) -> bool:
+    """Return whether a place is the file, or a folder that it lies in; either may be told from another folder on."""
+    inner = place.removeprefix("./").rstrip("/*")
+    return file == inner or file.startswith(f"{inner}/") or file.endswith(f"/{inner}") or f"/{inner}/" in file
 
 
 def _working(step: Step) -> list[Program]:
