@@ -1,9 +1,9 @@
 """Tell whether a change makes a check see less, wait longer or ask less, instead of repairing what it found.
 
-Five sorts of them are known. The settings of a test runner or a linter get a higher limit, leave out more places or name
-fewer rules. What is wrong today is accepted as a baseline. A type that allows everything takes the place of one that was
-checked. Files are opened to every account, or a connection is no longer verified. A test brings the setting that was
-missing.
+Five sorts of them are known. The settings of a test runner or a linter get a higher limit, leave out more places or
+name fewer rules. What is wrong today is accepted as a baseline. A type that allows everything takes the place of one
+that was checked. Files are opened to every account, or a connection is no longer verified. A test brings the setting
+that was missing.
 """
 
 from __future__ import annotations
