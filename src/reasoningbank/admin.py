@@ -23,7 +23,7 @@ from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
-from reasoningbank.types.memory import OUTCOMES, STATES, Health, ImportReport, Repair, Stats
+from reasoningbank.types.memory import STATES, Health, ImportReport, Repair, Stats
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.recall import Filter
@@ -150,19 +150,18 @@ class Admin:
     def stats(self) -> Stats:
         """Return counts, learned weights and what searches cost."""
         store = self._context.store()
-        recallable = store.memories.count(Filter())
-        proven = store.memories.count(Filter(min_confidence=MIN_CONFIDENCE))
+        tally = store.memories.tally(proven=MIN_CONFIDENCE)
         weights = store.evidence.weights()
         logged = store.deliveries.recalls(limit=100)
         served = [log for log in logged if log.entries]
         return Stats(
             tenant=self._context.scope.tenant,
             project=self._context.scope.project,
-            memories=store.memories.count(Filter(states=STATES)),
-            by_state={state: store.memories.count(Filter(states=(state,))) for state in STATES},
-            by_outcome={outcome: store.memories.count(Filter(states=STATES, outcome=outcome)) for outcome in OUTCOMES},
-            proven=proven,
-            unproven=recallable - proven,
+            memories=tally.memories,
+            by_state=tally.by_state,
+            by_outcome=tally.by_outcome,
+            proven=tally.proven,
+            unproven=tally.recallable - tally.proven,
             weights={name: weights.weight_for(name) for name in SIGNAL_TYPES},
             recalls=len(served),
             mean_recall_tokens=sum(log.tokens for log in served) / len(served) if served else 0.0,

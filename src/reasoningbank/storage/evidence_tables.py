@@ -209,10 +209,11 @@ ORDER BY m.key LIMIT ?
 
 _RATED = """
 SELECT m.id, coalesce(a.explicit_positive + a.explicit_negative, 0)
-FROM memories AS m LEFT JOIN aggregates AS a ON a.key = m.key
-WHERE coalesce(a.explicit_positive + a.explicit_negative, 0) > 0
-    OR m.key IN (SELECT s.key FROM signals AS s WHERE s.type = 'explicit')
-ORDER BY m.key
+FROM (
+    SELECT key FROM aggregates WHERE explicit_positive + explicit_negative > 0
+    UNION SELECT key FROM signals WHERE type = 'explicit'
+) AS r JOIN memories AS m ON m.key = r.key LEFT JOIN aggregates AS a ON a.key = r.key
+ORDER BY r.key
 """
 
 

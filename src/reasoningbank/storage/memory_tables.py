@@ -27,9 +27,19 @@ from reasoningbank.storage.rows import (
 )
 from reasoningbank.storage.unit import Unit
 from reasoningbank.types.consolidation import CONSOLIDATION
-from reasoningbank.types.memory import Cause, Erasure, Memory, Order, StateChange, changed_state, check_same_texts
+from reasoningbank.types.memory import (
+    OUTCOMES,
+    STATES,
+    Cause,
+    Erasure,
+    Memory,
+    Order,
+    StateChange,
+    changed_state,
+    check_same_texts,
+)
 from reasoningbank.types.recall import VECTOR_LEGS, Filter
-from reasoningbank.types.records import Indexed, Link
+from reasoningbank.types.records import Indexed, Link, MemoryCounts
 from reasoningbank.types.standing import CONFIRMED, ENTERED, INHERITED, VOUCHED
 
 TABLES = """
@@ -272,16 +282,34 @@ class MemoryTables:
             limit: Most memories; 0 means all.
         """
         where, values = condition_sql(Filter())
-        rows = self._source.run(
-            f"SELECT {MEMORIES.columns}, checksum FROM memories AS m "  # noqa: S608 - constant clauses
+        # Only keys are sorted and counted: a bank of 100,000 memories is read once, and not their texts.
+        found = self._source.run(
+            "SELECT m.id, count(*) OVER () FROM memories AS m "  # noqa: S608 - constant clauses
             f"WHERE {where} AND {_UNCONFIRMED} ORDER BY m.usage_count DESC, m.created_at, m.id LIMIT ?",
             (*values, limit or ALL_ROWS),
         )
-        count = self._source.run(
-            f"SELECT count(*) FROM memories AS m WHERE {where} AND {_UNCONFIRMED}",  # noqa: S608 - constant
-            values,
+        memories = self.many([cast(str, row[0]) for row in found])
+        return [memories[cast(str, row[0])] for row in found], cast(int, found[0][1]) if found else 0
+
+    def tally(self, *, proven: float) -> MemoryCounts:
+        """Count all memories by state and by outcome, and of the recallable ones those of a confidence, in one pass.
+
+        Args:
+            proven: From this confidence on.
+        """
+        sums = [f"m.state = '{state}'" for state in STATES] + [f"m.outcome = '{outcome}'" for outcome in OUTCOMES]
+        states = ", ".join(f"'{state}'" for state in Filter().states)
+        sums += [f"m.state IN ({states})", f"m.state IN ({states}) AND m.confidence >= ?"]
+        columns = ", ".join(f"coalesce(sum(CASE WHEN {each} THEN 1 ELSE 0 END), 0)" for each in sums)
+        (row,) = self._source.run(f"SELECT count(*), {columns} FROM memories AS m", (proven,))  # noqa: S608 - constant
+        every, *counts = (cast(int, value) for value in row)
+        return MemoryCounts(
+            memories=every,
+            by_state=dict(zip(STATES, counts, strict=False)),
+            by_outcome=dict(zip(OUTCOMES, counts[len(STATES) :], strict=False)),
+            recallable=counts[-2],
+            proven=counts[-1],
         )
-        return [self._memory(row) for row in rows], cast(int, count[0][0])
 
     def same_text(self, fingerprint: bytes) -> Sequence[str]:
         """Return ids of memories with this fingerprint, oldest first."""
@@ -641,8 +669,11 @@ def memories_of(project: str, rows: Sequence[Row], unit: Unit) -> dict[str, Memo
 
 def condition_sql(condition: Filter) -> tuple[str, list[Value]]:
     """Return the WHERE clause of a filter over ``memories AS m``, with its values bound apart."""
-    clauses: list[str] = ["m.state IN (SELECT value FROM texts_in(?))"]
-    values: list[Value] = [json.dumps(condition.states)]
+    clauses: list[str] = ["1 = 1"]
+    values: list[Value] = []
+    if {*condition.states} != {*STATES}:
+        clauses.append("m.state IN (SELECT value FROM texts_in(?))")
+        values.append(json.dumps(condition.states))
     comparisons: tuple[tuple[str, Value], ...] = (
         ("m.outcome = ?", condition.outcome),
         ("m.category = ?", condition.category),

@@ -200,6 +200,24 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCounts:
+    """How many memories a bank holds.
+
+    Attributes:
+        memories: All of them.
+        by_state, by_outcome: The same, split.
+        recallable: Those that searches may return.
+        proven: Those of the recallable ones from a confidence on.
+    """
+
+    memories: int
+    by_state: Mapping[str, int]
+    by_outcome: Mapping[str, int]
+    recallable: int
+    proven: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """Durable background work, stored in the transaction that made it necessary.
 
