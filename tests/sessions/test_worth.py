@@ -6,7 +6,9 @@ import pytest
 
 from promises import promise
 from reasoningbank.sessions.triggers import has_trigger
+from reasoningbank.sessions.validation import examine
 from reasoningbank.sessions.worth import is_motto, is_retold
+from reasoningbank.types.session import Item, Step, Trajectory
 
 TRIGGERS = {
     "English": (
@@ -207,3 +209,52 @@ def test_a_purpose_that_every_task_has_is_no_trigger(text: str) -> None:
 def test_stories_and_mottos_are_not_kept(content: str, retold: bool, motto: bool) -> None:
     assert is_retold(content) is retold
     assert is_motto("", content) is (motto and not retold) or retold
+
+
+VAGUE_LESSONS = (
+    ("If something goes wrong", "Find the cause and fix it properly."),
+    ("When things get difficult", "Take a step back and think about it carefully before you continue."),
+    ("When you hit a snag", "Stay focused and work through it with discipline."),
+    ("If the login fails with 401 although the token is valid", "Deal with it right away instead of waiting."),
+    ("Wenn etwas schiefgeht", "Suche die Ursache und behebe sie ordentlich."),
+    ("Nach jeder Änderung", "Schau nach, ob alles noch passt."),
+    ("Vor einer Entscheidung", "Wäge Vor- und Nachteile ab und nimm das Passendste."),
+    ("Si quelque chose ne va pas", "Cherche la cause et règle-la proprement."),
+    ("Quand c'est difficile", "Prends du recul et réfléchis bien avant de continuer."),
+    ("Si algo sale mal", "Busca la causa y corrígela correctamente."),
+    ("Tras un cambio", "Comprueba que todo siga bien."),
+    ("出现错误时", "找到原因并妥善解决。"),
+    ("当事情变得困难时", "退一步好好思考再继续。"),
+    ("エラーが発生した場合", "原因を見つけて適切に解決する。"),
+    ("迷ったとき", "最も安全な選択をして慎重に進める。"),
+)
+OWN_LESSONS = (
+    ("If something goes wrong during a download", "Resume it with a range request and compare the checksum."),
+    ("When an error occurs", "Run `git bisect` between the last good commit and HEAD."),
+    ("If the kettle shows limescale", "Boil vinegar in the kettle and rinse twice before tea is made."),
+    ("Wenn der Drucker klemmt", "Öffne die hintere Klappe und zieh das Papier heraus."),
+    ("Wenn ein Ordner fehlt", "Lege den Ordner vor dem Kopieren an."),
+    ("Si le cache rend d'anciens prix", "Supprime la clé après chaque écriture."),
+    ("Si la réponse est paginée", "Lis toutes les pages jusqu'à la dernière."),
+    ("Si hay celdas combinadas", "Separa las celdas antes de leer."),
+    ("端口被占用时", "向系统申请空闲端口。"),
+    ("时区混用时", "把所有时间换算成UTC。"),
+    ("ポートが使用中のとき", "システムに空きポートを要求する。"),
+    ("結合セルがある表のとき", "読み込み前にセルを分割する。"),
+)
+
+
+@promise(
+    "distil:vague",
+    "A lesson whose condition and action both name nothing, or whose action names nothing, is refused in six "
+    "languages; a command, a number or a name is something.",
+    source="issue Any model (what is worth keeping)",
+)
+@pytest.mark.parametrize(("description", "content"), [*VAGUE_LESSONS, *OWN_LESSONS])
+def test_a_vague_condition_and_a_vague_action_are_no_lesson(description: str, content: str) -> None:
+    item = Item(title="Resume what was cut off", description=description, content=content, outcome="success")
+    session = Trajectory(task="Publish the report", steps=(Step(action="ls"),))
+    accepted, refused = examine([item], session, "success", model="m")
+    own = (description, content) in OWN_LESSONS
+    assert bool(accepted) is own, refused
+    assert own or refused[0].reason in {"no_trigger", "no_action"}, refused

@@ -368,11 +368,16 @@ def things(text: str, language: LessonLanguage) -> int:
     return len(found)
 
 
+def named_words(text: str, language: LessonLanguage) -> set[str]:
+    """Return the words of a text with spaces that neither hold it together nor fit every task."""
+    words = [word.casefold() for word in re.findall(r"[^\W_]+(?:[._/-][^\W_]+)*", text)]
+    return {word for word in words if word not in language.function and not language.general.match(word)}
+
+
 def subject_words(text: str, language: LessonLanguage) -> int:
     """Return how many words of a text are about a subject: neither hold it together nor fit every task."""
     if language.spaced:
-        words = [word.casefold() for word in re.findall(r"[^\W_]+(?:[._/-][^\W_]+)*", text)]
-        return len({word for word in words if word not in language.function and not language.general.match(word)})
+        return len(named_words(text, language))
     rest = language.general.sub(" ", text)
     latin = len(set(re.findall(r"[A-Za-z0-9]{2,}", rest)))
     signs = [sign for sign in rest if _HAN.match(sign) or "\u30a1" <= sign <= "\u30fc"]

@@ -116,10 +116,10 @@ def has_trigger(description: str, title: str, content: str) -> bool:
         )
     if _names_condition(description) or _names_situation(description):
         return True
-    if _ALWAYS.search(description) and not _specific(_ALWAYS.sub(" ", description)):
+    if _ALWAYS.search(description) and not specific_words(_ALWAYS.sub(" ", description)):
         return False
     return any(
-        (found := _CONDITION.match(text)) is not None and bool(_specific(text[found.end() :][:200]))
+        (found := _CONDITION.match(text)) is not None and bool(specific_words(text[found.end() :][:200]))
         for text in (title, content)
     )
 
@@ -140,14 +140,16 @@ def _names_condition(text: str) -> bool:
     for found in _CONDITION.finditer(remaining):
         after = remaining[found.end() :]
         scope = re.split(r"[.;\n]", after, maxsplit=1)[0]
-        if _specific(scope) or (not found.group().isascii() and _specific(remaining.replace(found.group(), " "))):
+        if specific_words(scope) or (
+            not found.group().isascii() and specific_words(remaining.replace(found.group(), " "))
+        ):
             return True
     return False
 
 
 def _names_situation(text: str) -> bool:
     remaining = _ALWAYS.sub(" ", text)
-    specific = _specific(remaining)
+    specific = specific_words(remaining)
     if len(specific) >= 2 and _LEADING_GERUND.match(remaining):
         return True
     stated = _DETERMINER.match(remaining) is not None and len(specific) >= _LEAST_WORDS_OF_A_STATEMENT
@@ -162,5 +164,6 @@ def _is_order(text: str) -> bool:
     return first in _ORDERS or (first in _NOTHING_SPECIFIC and _DETERMINER.match(text) is not None)
 
 
-def _specific(text: str) -> set[str]:
+def specific_words(text: str) -> set[str]:
+    """Return the English words of a text that neither hold it together nor fit every task."""
     return {word for word in map(str.casefold, words(text)) if word not in STOP_WORDS and word not in _NOTHING_SPECIFIC}

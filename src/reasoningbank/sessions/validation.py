@@ -17,6 +17,7 @@ from reasoningbank.safety.injection import find_danger, find_markup, is_about_me
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.stored_text import safe_texts
 from reasoningbank.sessions.triggers import has_trigger
+from reasoningbank.sessions.vagueness import is_vague
 from reasoningbank.sessions.worth import is_motto, is_retold
 from reasoningbank.types.memory import MAX_TAG, Memory, fingerprint
 from reasoningbank.types.session import (
@@ -174,9 +175,17 @@ def _wrong_form(item: Item, trajectory: Trajectory) -> tuple[RefusalReason, str]
         return "retold", "the content tells what happened instead of what to do"
     if is_motto(item.title, item.content):
         return "no_action", "the content is advice that fits every task and names nothing that could be carried out"
+    if vague := is_vague(item.description, item.content):
+        return _VAGUE[vague]
     if restates(item.content, trajectory.task):
         return "restated_task", "the content says only what the task says"
     return None
+
+
+_VAGUE: dict[str, tuple[RefusalReason, str]] = {
+    "trigger": ("no_trigger", "its condition names nothing that could be checked"),
+    "action": ("no_action", "the content names nothing that could be carried out"),
+}
 
 
 def _no_such_step(named: Item, kept: Item, trajectory: Trajectory) -> tuple[RefusalReason, str] | None:
