@@ -40,7 +40,8 @@ def drawn(home: Path, *words: str) -> str:
 
 @promise(
     "cli:progress",
-    "Capturing several files, consolidating, importing and making vectors anew draw a progress bar on a terminal.",
+    "Capturing several files, distilling, consolidating, importing files of every kind and making vectors anew draw a "
+    "progress bar on a terminal.",
     source="issue 16, Terminal",
 )
 def test_capture_and_consolidate_show_how_far_they_are(tmp_path: Path) -> None:
@@ -57,3 +58,20 @@ def test_capture_and_consolidate_show_how_far_they_are(tmp_path: Path) -> None:
     assert re.findall(r"consolidate \[#{30}\] (\d)/1", drawn(home, "consolidate", "--force")) == ["1"]
     assert re.search(r"import \[#{30}\] (\d)/\1", drawn(tmp_path / "other", "import", str(tmp_path / "all.jsonl")))
     assert re.search(r"re-embedding \[#{30}\] (\d)/\1", drawn(home, "reembed"))
+    assert re.findall(r"distill \[[#-]{30}\] (\d)/1", drawn(home, "distill", "--pending")) == ["1"]
+
+
+@promise("cli:progress")
+def test_imports_of_other_files_show_how_far_they_are(tmp_path: Path) -> None:
+    home, folder, rules = tmp_path / "home", tmp_path / "memories", tmp_path / "CLAUDE.md"
+    with Bank.open(tenant="acme", project="shop", settings=Settings(home=home)) as bank:
+        for title, content in LESSONS:
+            bank.record(title=title, content=content, outcome="success", vouched=True)
+        bank.sharing.export_markdown(folder)
+    first = next(iter(sorted(folder.glob("*.md"))))
+    first.write_text(first.read_text().replace("cannot be moved", "is not moved"))
+    (folder / "new.md").write_text("# Lock the table first\n\nLock the table before its rows are counted.\n")
+    shown = drawn(home, "import", "--vouched", "--markdown", str(folder))
+    assert re.findall(r"import \[[#-]{30}\] (\d)/3", shown) == ["1", "2", "3"]
+    rules.write_text("# Tests\n\n- Run the tests before every commit.\n- Never edit generated files.\n")
+    assert re.search(r"import \[#{30}\] (\d)/\1", drawn(home, "import", "--from", "claude-md", str(rules)))

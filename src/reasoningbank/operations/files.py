@@ -65,7 +65,7 @@ def import_(
         product: Whose file it is, when it is of another product.
         vouched: You stand by the file: what it brings is taken over as it is, or as yours.
         dry_run: Only say what would be done; for Markdown and other products.
-        progress: Called with memories done and memories in all.
+        progress: Called with memories or files done, and with how many there are.
 
     Raises:
         InvalidInput: When not exactly one source is named, or the file is none of that kind.
@@ -75,10 +75,10 @@ def import_(
     if markdown is not None:
         if product is not None:
             raise InvalidInput("--from goes with a file, not with --markdown", hint="Leave one of them out.")
-        return bank.sharing.import_markdown(markdown, vouched=vouched, dry_run=dry_run)
+        return bank.sharing.import_markdown(markdown, vouched=vouched, dry_run=dry_run, progress=progress)
     assert source is not None
     if product is not None:
-        return bank.sharing.import_from(product, source, vouched=vouched, dry_run=dry_run)
+        return bank.sharing.import_from(product, source, vouched=vouched, dry_run=dry_run, progress=progress)
     if dry_run:
         raise InvalidInput("an export has no dry run", hint="Use --dry-run with --markdown or --from.")
     return bank.admin.import_(source, vouched=vouched, progress=progress)

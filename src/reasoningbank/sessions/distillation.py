@@ -64,7 +64,12 @@ class Distillation:
         self._settlement = settlement
         self._distiller = distiller
 
-    def run(self, *trajectory_ids: str, pending: bool = False) -> DistilReport:
+    def run(
+        self,
+        *trajectory_ids: str,
+        pending: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> DistilReport:
         """Make lessons of trajectories with the language model; what cannot be done now waits and is reported.
 
         Recipes, which need no model, are made of them first.
@@ -72,6 +77,7 @@ class Distillation:
         Args:
             trajectory_ids: Which ones; those that were distilled before are distilled again, and add nothing twice.
             pending: Those that wait as well.
+            progress: Called with sessions done and sessions in all.
 
         Raises:
             TrajectoryNotFound: When this project has no such trajectory.
@@ -85,13 +91,16 @@ class Distillation:
         if pending:
             wanted |= dict.fromkeys(entry.id for entry in store.sessions.trajectories(limit=0, pending=True))
         report = DistilReport()
-        for trajectory_id in wanted:
+        has_model = self._context.model is not None
+        for number, trajectory_id in enumerate(wanted, 1):
             report = together(report, self._distiller.recipes_of(trajectory_id))
-        if wanted and self._context.model is None:
-            for trajectory_id in wanted:
+            if not has_model:
                 self._distiller.retold(trajectory_id)
+                if progress is not None:
+                    progress(number, len(wanted))
+        if wanted and not has_model:
             report, wanted = replace(report, messages=(_NO_MODEL,)), {}
-        for trajectory_id in wanted:
+        for number, trajectory_id in enumerate(wanted, 1):
             try:
                 report = together(report, self._distiller.distilled(trajectory_id))
                 waits = self._distiller.retold(trajectory_id)
@@ -100,6 +109,8 @@ class Distillation:
                     transaction.jobs.finish(Job(kind=DISTILL, key=trajectory_id, due=self._context.clock.now()))
             except (ModelUnavailable, MalformedAnswer, BudgetExhausted, Undecided) as error:
                 report = replace(report, messages=(*report.messages, f"{trajectory_id}: {safe_line(error.advice)}"))
+            if progress is not None:
+                progress(number, len(wanted))
         return replace(report, pending=self._distiller.pending())
 
     def from_summary(self, summary: SessionSummary) -> DistilReport:

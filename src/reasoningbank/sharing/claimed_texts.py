@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -67,7 +67,13 @@ class BroughtText:
 
 
 def take_claims(
-    context: Context, claims: Sequence[BroughtText], *, source: str, vouched: bool = False, dry_run: bool = False
+    context: Context,
+    claims: Sequence[BroughtText],
+    *,
+    source: str,
+    vouched: bool = False,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> TakenOver:
     """Store texts of files as claims with a confidence of 0.6; those that are here already stay as they are.
 
@@ -77,6 +83,7 @@ def take_claims(
         source: Which product's file they come from.
         vouched: A person stands by them: they are that person's, with the confidence of what is recorded.
         dry_run: Only say what would be stored.
+        progress: Called with how many texts are read, and with how many are to be stored; that takes the time.
     """
     store, at = context.store(), context.clock.now()
     origin: EnteredBy = "person" if vouched else "import"
@@ -103,7 +110,7 @@ def take_claims(
         else:
             fresh.append(memory)
             taken.append(Taken(place=claim.place, change="added", id=memory.id, title=memory.title))
-    stored = [] if dry_run else _stored(context, fresh, origin, at)
+    stored = [] if dry_run else _stored(context, fresh, origin, at, progress)
     return TakenOver(
         source=source,
         dry_run=dry_run,
@@ -141,10 +148,18 @@ def _drafted(claim: BroughtText, project: str, source: str, origin: EnteredBy, a
     return replace(memory, id=own, state="active" if origin == "person" else "candidate")
 
 
-def _stored(context: Context, memories: Sequence[Memory], origin: EnteredBy, at: datetime) -> list[Memory]:
+def _stored(
+    context: Context,
+    memories: Sequence[Memory],
+    origin: EnteredBy,
+    at: datetime,
+    progress: Callable[[int, int], None] | None,
+) -> list[Memory]:
     ready: list[Ready] = []
     for start in range(0, len(memories), _BATCH):
         ready += prepare(memories[start : start + _BATCH], context.embedder, origin=origin)
+        if progress is not None:
+            progress(len(ready), len(memories))
     if not ready:
         return []
     context.store_in_space()

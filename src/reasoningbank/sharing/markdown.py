@@ -9,7 +9,7 @@ written again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,7 +107,14 @@ class _Edit:
     known: Memory
 
 
-def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_run: bool = False) -> TakenOver:
+def read_markdown(
+    context: Context,
+    source: Path,
+    *,
+    vouched: bool = False,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> TakenOver:
     """Take over edited files, and files without a memory here as claims.
 
     Args:
@@ -115,6 +122,7 @@ def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_
         source: The directory, or one file.
         vouched: A person stands by the files.
         dry_run: Only say what would be done.
+        progress: Called with files done and files in all.
 
     Raises:
         StoreUnavailable: When there is no such file or directory.
@@ -124,7 +132,13 @@ def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_
     store = context.store()
     taken: list[Taken] = []
     claims: list[BroughtText] = []
-    for path in _files(source) if source.is_dir() else [source]:
+    files = _files(source) if source.is_dir() else [source]
+
+    def stored(done: int, claimed: int) -> None:
+        if progress is not None:
+            progress(len(files) - claimed + done, len(files))
+
+    for path in files:
         place = path.relative_to(source).as_posix() if source.is_dir() else path.name
         try:
             memory = read_memory_file(path)
@@ -137,7 +151,9 @@ def read_markdown(context: Context, source: Path, *, vouched: bool = False, dry_
         else:
             edit = _Edit(place=place, memory=memory, known=known)
             taken.append(_edited(context, edit, vouched=vouched, dry_run=dry_run))
-    added = take_claims(context, claims, source="markdown", vouched=vouched, dry_run=dry_run)
+            if progress is not None:
+                progress(len(taken), len(files))
+    added = take_claims(context, claims, source="markdown", vouched=vouched, dry_run=dry_run, progress=stored)
     quarantined = [
         each.id
         for each in taken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -293,7 +293,14 @@ class Sharing:
 
         return write_markdown(self._context.store(), usable_path(target))
 
-    def import_markdown(self, source: str | Path, *, vouched: bool = False, dry_run: bool = False) -> TakenOver:
+    def import_markdown(
+        self,
+        source: str | Path,
+        *,
+        vouched: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> TakenOver:
         """Take over Markdown files that a person has edited or written.
 
         With vouched an edited text is a new version of its memory; evidence stays, and what was not changed is not
@@ -306,6 +313,7 @@ class Sharing:
             vouched: You stand by the files: an edit is yours, and so is a file without a memory here, with a confidence
                 of 0.8.
             dry_run: Only say what would be done.
+            progress: Called with files done and files in all.
 
         Raises:
             StoreUnavailable: When there is no such directory or file.
@@ -313,10 +321,16 @@ class Sharing:
         check_person("to stand by a file", given=vouched)
         from reasoningbank.sharing.markdown import read_markdown
 
-        return read_markdown(self._context, usable_path(source), vouched=vouched, dry_run=dry_run)
+        return read_markdown(self._context, usable_path(source), vouched=vouched, dry_run=dry_run, progress=progress)
 
     def import_from(
-        self, product: str, source: str | Path, *, vouched: bool = False, dry_run: bool = False
+        self,
+        product: str,
+        source: str | Path,
+        *,
+        vouched: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> TakenOver:
         """Take over the memories of another product as claims; what is here already is not taken twice.
 
@@ -328,6 +342,7 @@ class Sharing:
             source: The file, or for claude-memory the folder.
             vouched: You stand by the texts: they are yours, with a confidence of 0.8.
             dry_run: Only say what would be done.
+            progress: Called with texts done and texts in all.
 
         Raises:
             InvalidInput: When it is not a file of that product; nothing is stored.
@@ -338,7 +353,7 @@ class Sharing:
         from reasoningbank.sharing.foreign import claims_of
 
         texts = claims_of(product, usable_path(source))
-        return take_claims(self._context, texts, source=product, vouched=vouched, dry_run=dry_run)
+        return take_claims(self._context, texts, source=product, vouched=vouched, dry_run=dry_run, progress=progress)
 
     def export_skills(self, target: str | Path) -> SkillFiles:
         """Write strategies that are confirmed or vouched for, and believed with at least 0.7, as Agent Skills.
