@@ -200,6 +200,7 @@ QUOTED = (
     "```json\n{}\n```\nThis is what the page wants.",
     "{}\nSorry for the mistake.",
     "{}?",
+    "!{}",
     "~~{}~~",
     "> {}",
     "<!-- {} -->",

@@ -103,8 +103,8 @@ _NUMBERED_LABEL = re.compile(r"(?:lesson|strategy|item|claim) \d{1,2}")
 _WORD_IN_BRACES = re.compile(r"\{(\w{1,20})\}")
 _MARKS = re.compile(r"[*_`#=}\])\u200b\ufeff]|(?<!\w)[-\u2013]+|[-\u2013]+(?!\w)|\((?=\s*$)", re.MULTILINE)
 _STOPS = ".,;:!?\n\u3002\uff0c\uff1a\uff01\uff1f\uff1b\u2014"
-_ASKS, _INTRODUCES = frozenset("?\uff1f"), frozenset(":\uff1a\n")
-_CLAUSE = re.compile(rf"([^{_STOPS}]*)([{_STOPS}]|\Z)")
+_ASKS, _EXCLAIMS, _INTRODUCES = frozenset("?\uff1f"), frozenset("!\uff01"), frozenset(":\uff1a\n")
+_CLAUSE = re.compile(rf"([^{_STOPS}]*)(!+|[{_STOPS}]|\Z)")
 _QUOTED_WHOLE = frozenset({"''", '""', "\u201c\u201d"})
 _FRACTION = re.compile(r"(?<=\d)[.,](?=\d)")
 
@@ -128,7 +128,7 @@ def only_presents(before: str, behind: str, answered: Mapping[str, object]) -> b
     for clause, mark in _CLAUSE.findall(plain):
         words = " ".join(clause.split())
         if not words:
-            if mark in _ASKS:
+            if mark in _ASKS or mark[:1] in _EXCLAIMS:
                 return False
             continue
         said, pending = f"{pending} {words}".strip(), ""
