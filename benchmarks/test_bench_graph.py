@@ -25,7 +25,9 @@ QUESTIONS, WARMING = 60, 20
 
 
 def _bank(home: Path) -> Bank:
-    return Bank.open(tenant="bench", project="graph", embedder=HashingEmbedder(384), settings=Settings(home=home))
+    return Bank.open(
+        tenant="bench", project="graph", embedder=HashingEmbedder(384), settings=Settings(home=home), by_agent=False
+    )
 
 
 @pytest.fixture(scope="module")

@@ -88,9 +88,15 @@ def test_a_whole_search_with_team_and_org_against_one_without(benchmark: Benchma
             ) as bank:
                 for text in texts[place * SENTENCES : (place + 1) * SENTENCES]:
                     bank.record(title=text[:80], content=text, outcome="success")
-    alone = Bank.open(tenant="bench", project="alone", embedder=embedder, settings=settings)
+    alone = Bank.open(tenant="bench", project="alone", embedder=embedder, settings=settings, by_agent=False)
     member = Bank.open(
-        tenant="bench", project="member", team="bench", org="bench", embedder=embedder, settings=settings
+        tenant="bench",
+        project="member",
+        team="bench",
+        org="bench",
+        embedder=embedder,
+        settings=settings,
+        by_agent=False,
     )
     for bank in (alone, member):
         bank.search(TEXTS[0])

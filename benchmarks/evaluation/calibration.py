@@ -76,6 +76,7 @@ def lived(home: Path, *, seed: int, liars: int, weeks: int = WEEKS, sessions: in
         settings=Settings(home=home),
         clock=clock,
         chance=random.Random(seed),
+        by_agent=False,
     ) as bank:
         rates: dict[str, float] = {}
         for number in range(MEMORIES):

@@ -129,7 +129,9 @@ def reme(data: Path) -> tuple[Lesson, ...]:
 def clustered(lessons: Sequence[Lesson], embedder: Embedder, home: Path, name: str) -> Clustered:
     """Records the lessons in a bank of their own and clusters them."""
     keys: dict[str, str] = {}
-    with Bank.open(tenant="evaluation", project=name, embedder=embedder, settings=Settings(home=home)) as bank:
+    with Bank.open(
+        tenant="evaluation", project=name, embedder=embedder, settings=Settings(home=home), by_agent=False
+    ) as bank:
         for lesson in lessons:
             made = bank.record(title=lesson.title, content=lesson.content, outcome=lesson.outcome, vouched=True)
             keys[made.id] = lesson.key

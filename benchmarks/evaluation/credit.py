@@ -26,7 +26,9 @@ def bank_with_a_memory() -> Iterator[tuple[Bank, FrozenClock, str]]:
     clock = FrozenClock()
     with (
         tempfile.TemporaryDirectory() as home,
-        Bank.open(tenant="acme", project="shop", settings=Settings(home=Path(home)), clock=clock) as bank,
+        Bank.open(
+            tenant="acme", project="shop", settings=Settings(home=Path(home)), clock=clock, by_agent=False
+        ) as bank,
     ):
         memory = bank.record(title="Retry a network call", content="Back off, then retry the call.", outcome="success")
         yield bank, clock, memory.id

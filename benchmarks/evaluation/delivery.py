@@ -148,7 +148,7 @@ def _beside(rows: Sequence[dict[str, str]]) -> tuple[tuple[Needed, bool], ...]:
 def filled(home: Path, embedder: Embedder, one: TaskSet) -> Iterator[tuple[Store, list[Answered]]]:
     """A bank that holds a set, and what every task of the set finds in it."""
     project, settings = f"delivery-{one.name}", Settings(home=home)
-    with Bank.open(tenant="evaluation", project=project, embedder=embedder, settings=settings) as bank:
+    with Bank.open(tenant="evaluation", project=project, embedder=embedder, settings=settings, by_agent=False) as bank:
         needed = [_recorded(bank, task, proven=False) for task in one.tasks]
         for other, proven in one.others:
             _recorded(bank, other, proven=proven)

@@ -92,6 +92,7 @@ def conventions(setup: Setup) -> Iterator[Table]:
         embedder=setup.embedder,
         model=setup.model,
         settings=Settings(home=setup.scratch / "conventions"),
+        by_agent=False,
     ) as bank:
         for convention in chosen:
             learned += learn(setup, bank, convention)

@@ -158,5 +158,10 @@ def last_words(trajectory: Trajectory) -> str:
 def _bank(setup: Setup, project: str) -> Bank:
     settings = Settings(home=setup.scratch / "banks", llm_votes=setup.votes)
     return Bank.open(
-        tenant="evaluation", project=project, embedder=setup.embedder, model=setup.model, settings=settings
+        tenant="evaluation",
+        project=project,
+        embedder=setup.embedder,
+        model=setup.model,
+        settings=settings,
+        by_agent=False,
     )

@@ -151,4 +151,5 @@ def _bank(setup: Setup, name: str) -> Bank:
         embedder=setup.embedder,
         model=setup.model,
         settings=Settings(home=setup.scratch / name),
+        by_agent=False,
     )

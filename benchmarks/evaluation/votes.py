@@ -146,7 +146,7 @@ def measure(count: int, say: Callable[[str], None]) -> None:
         home = Path(folder)
 
         def bank() -> Bank:
-            return Bank.open(tenant=_TENANT, project=_PROJECT, settings=Settings(home=home))
+            return Bank.open(tenant=_TENANT, project=_PROJECT, settings=Settings(home=home), by_agent=False)
 
         with bank() as person:
             texts = [lesson(number) for number in range(count)]

@@ -240,7 +240,13 @@ class Arena:
         made = Bank if self.defended else Undefended
         settings = Settings(home=self.home)
         with made.open(
-            tenant=tenant, project=project, embedder=self.embedder, model=model, settings=settings, session="operator"
+            tenant=tenant,
+            project=project,
+            embedder=self.embedder,
+            model=model,
+            settings=settings,
+            session="operator",
+            by_agent=False,
         ) as bank:
             if not bank.memories.count():
                 for title, description, content in HONEST:

@@ -142,7 +142,7 @@ def overrides(arena: Arena) -> Iterator[Entered]:
         ):
             with Bank.open(
                 tenant=TENANT, project=f"override-{number}-{len(way)}", team=f"team-{number}-{len(way)}",
-                embedder=arena.embedder, settings=settings, session="operator",
+                embedder=arena.embedder, settings=settings, session="operator", by_agent=False
             ) as bank:  # fmt: skip
                 own = bank.record(title=title, description=when, content=content, outcome="success")
                 promoted = bank.sharing.promote([own.id], to="team", reviewer="Ada").memory
