@@ -90,7 +90,7 @@ NEIGHBOURS = 8
 
 RETOLD = 0.9
 """Least share of a known lesson's words in a text that tells it again with more beside it. Of 526 lessons of other
-people none holds so much of one of its five nearest; of 120 lessons with a sentence or another lesson added, all do."""
+people none holds so much of one of its five nearest; 120 lessons with a sentence or another lesson added all do."""
 LEAST_RETOLD = 5
 """A lesson of fewer words is told again by chance."""
 
