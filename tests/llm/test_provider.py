@@ -353,8 +353,10 @@ def test_a_limit_of_the_answer_is_kept_to(said: str, limit: int) -> None:
         lengths = [int(str(request.body["max_tokens"])) for request in server.requests]
     assert lengths[0] == MAX_OUTPUT_TOKENS
     assert limit - 1 <= lengths[1] == lengths[2] <= limit
-    short = Reply(status=400, body='{"error": {"message": "max_tokens must be at least 1"}}')
-    assert len(Outcome([short]).requests) == 1
+    for other in ("max_tokens must be at least 1", "You exceeded your maximum tokens per minute"):
+        assert len(Outcome([Reply(status=400, body=json.dumps({"error": {"message": other}}))]).requests) == 1
+    stubborn = Outcome([Reply(status=400, body='{"error": {"message": "max_tokens is too large"}}')] * 12)
+    assert (len(failed(stubborn).message) > 0, stubborn.left) == (True, 5)
 
 
 @promise(

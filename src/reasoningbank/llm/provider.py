@@ -175,7 +175,8 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
     refused = status is not None and status not in _UNKNOWN_STATUS
     rejected = status in _REJECTED_STATUS
     renamed = rejected and renames_limit(said)
-    limit = answer_limit(said, asked) if status is not None and status not in _BUSY_STATUS and not renamed else 0
+    about_request = status is not None and status not in _BUSY_STATUS and not renamed and not is_of_a_time(said)
+    limit = answer_limit(said, asked) if about_request else 0
     parameter = refused_parameter(said) if rejected and not (renamed or limit) else ""
     return Failure(
         error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),

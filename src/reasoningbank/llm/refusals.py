@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 LEAST_ANSWER = 16
 """No answer of fewer tokens is asked for."""
+_LEAST_GUESSED = 128
+"""Nor one of fewer where the server names no number: then something else is the matter."""
 OPTIONAL = ("temperature", "top_p", "seed", "max_completion_tokens", "max_tokens")
 """Parameters without which a request means the same; a longer name stands before one that it holds."""
 _LONGEST = 8_000
@@ -100,7 +102,9 @@ def answer_limit(said: str, asked: int) -> int:
     named = [number for number in _limits(beginning) if LEAST_ANSWER <= number < asked]
     if not named and asked not in _numbers(beginning) and _TOO_LONG.search(beginning) is None:
         return 0
-    return max(named, default=max(LEAST_ANSWER, asked // 2))
+    if not named and asked // 2 < _LEAST_GUESSED:
+        return 0
+    return max(named, default=asked // 2)
 
 
 _TOO_LONG = re.compile(r"too (?:large|high|big|long|many)|exceed|超过", re.IGNORECASE)
