@@ -91,7 +91,7 @@ def conventions(setup: Setup) -> Iterator[Table]:
         project="shop",
         embedder=setup.embedder,
         model=setup.model,
-        settings=Settings(home=setup.scratch / "conventions"),
+        settings=Settings(home=setup.scratch / "conventions", graph_from_sessions="never"),
         by_agent=False,
     ) as bank:
         for convention in chosen:

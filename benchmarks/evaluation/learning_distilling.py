@@ -156,7 +156,7 @@ def last_words(trajectory: Trajectory) -> str:
 
 
 def _bank(setup: Setup, project: str) -> Bank:
-    settings = Settings(home=setup.scratch / "banks", llm_votes=setup.votes)
+    settings = Settings(home=setup.scratch / "banks", llm_votes=setup.votes, graph_from_sessions="never")
     return Bank.open(
         tenant="evaluation",
         project=project,

@@ -150,6 +150,6 @@ def _bank(setup: Setup, name: str) -> Bank:
         project=name,
         embedder=setup.embedder,
         model=setup.model,
-        settings=Settings(home=setup.scratch / name),
+        settings=Settings(home=setup.scratch / name, graph_from_sessions="never"),
         by_agent=False,
     )
