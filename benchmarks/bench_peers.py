@@ -44,7 +44,7 @@ SERVERS = {
 }
 REFERENCE = "@modelcontextprotocol/server-memory@2026.8.31"
 BUILD = Path("build/peers")
-MOST_LOADED = 10_000
+MOST_LOADED = 1_000
 """mem0 has no call for many texts and is not loaded with more."""
 STARTED = 120.0
 NOT_COMPARABLE = """
