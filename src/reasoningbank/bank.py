@@ -26,7 +26,6 @@ from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import (
-    EDITED,
     KEPT_FOR,
     WITHDRAWN,
     Cause,
@@ -73,7 +72,6 @@ if TYPE_CHECKING:
     from reasoningbank.sessions.settlement import Settlement
     from reasoningbank.sharing.scopes import Sharing
 
-_UPDATE_ATTEMPTS = 5
 _LESSON_WEIGHTS = LessonWeights()
 
 
@@ -749,51 +747,26 @@ class Bank:
                 prompt injection and an agent would change it; nothing was changed.
         """
         reader = said_by(reader)
-        from reasoningbank.memories.admission import clean, edit, prepare_edit
-        from reasoningbank.memories.links import checked_nodes, relink
-        from reasoningbank.memories.rewrites import by_agent, put_apart, unspaced
+        from reasoningbank.memories.links import checked_nodes
+        from reasoningbank.memories.versions import rewrite
 
         nodes = None if link_nodes is None else checked_nodes(link_nodes)
+
+        def changed(old: Memory) -> Memory:
+            return replace(
+                old,
+                title=old.title if title is None else title,
+                content=old.content if content is None else content,
+                description=old.description if description is None else description,
+                outcome=old.outcome if outcome is None else check_outcome(outcome),
+                tags=old.tags if tags is None else tuple(tags),
+                category=old.category if category is None else category,
+                state=old.state if state is None else state,
+            )
+
         with observed("update_memory", store=self._context.place), self._context.gated():
             store = self._context.owner(memory_id)
-            for _ in range(_UPDATE_ATTEMPTS):
-                old = store.memories.get(memory_id)
-                if reader == "agent":
-                    refuse_quarantined(store, old, "an agent cannot change it.")
-                    if state not in {None, old.state}:
-                        refuse_held([old], "Nothing was changed.", f"rbank update ID --state {state}")
-                new = clean(
-                    replace(
-                        old,
-                        title=old.title if title is None else title,
-                        content=old.content if content is None else content,
-                        description=old.description if description is None else description,
-                        outcome=old.outcome if outcome is None else check_outcome(outcome),
-                        tags=old.tags if tags is None else tuple(tags),
-                        category=old.category if category is None else category,
-                        state=old.state if state is None else state,
-                    )
-                )
-                if reader == "agent":
-                    new = unspaced(old, new)
-                if new == old and nodes is None:
-                    return old
-                at = self._context.clock.now()
-                origin: EnteredBy = "agent" if reader == "agent" else "person"
-                ready = None if new == old else prepare_edit(old, new, self._context.embedder, at=at, origin=origin)
-                own = None if reader != "agent" or ready is None else by_agent(old, ready, self._context)
-                cause = Cause(at=at, kind=EDITED, by=self._context.session)
-                with store.transaction() as transaction:
-                    edited: Memory | None = transaction.memories.get(memory_id)
-                    if own is not None:
-                        edited = put_apart(transaction, old, own, at=at, by=cause.by) if edited == old else None
-                    elif ready is not None:
-                        edited = edit(transaction, ready, state=state, cause=cause)
-                    if edited is not None and nodes is not None:
-                        relink(transaction, edited.id, nodes)
-                if edited is not None:
-                    return edited
-            raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")
+            return rewrite(self._context, store, memory_id, changed, reader=reader, nodes=nodes)
 
     def delete(self, memory_id: str, *, reader: Reader = "human") -> datetime | None:
         """Erase a memory, its words, vectors, evidence and earlier versions from the bank's files.

@@ -235,14 +235,7 @@ class Memories:
                     )
                 return with_text_of(current, kept[version])
 
-            return rewrite(
-                store,
-                memory_id,
-                changed,
-                embedder=self._context.embedder,
-                now=self._context.clock.now,
-                by=self._context.session,
-            )
+            return rewrite(self._context, store, memory_id, changed)
 
     def origins(self, memory_id: str) -> tuple[Origin, ...]:
         """Return which sessions taught a memory, oldest first.

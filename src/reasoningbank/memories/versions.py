@@ -1,54 +1,82 @@
-"""A person's change of a text: the earlier version is kept, and its evidence stays with the memory."""
+"""Changes of a text that is there: the earlier version is kept, and its evidence stays with the memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.memories.admission import clean, edit, prepare_edit
+from reasoningbank.memories.admission import EnteredBy, clean, edit, prepare_edit
 from reasoningbank.memories.front_matter import MarkdownMemory
+from reasoningbank.memories.links import relink
+from reasoningbank.memories.rewrites import by_agent, put_apart, unspaced
+from reasoningbank.memories.states import refuse_quarantined
+from reasoningbank.memories.voices import refuse_held
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import EDITED, Cause, Memory
-from reasoningbank.types.ports import Embedder
+from reasoningbank.types.quarantine import Reader
+
+if TYPE_CHECKING:
+    from reasoningbank.context import Context
 
 _ATTEMPTS = 5
 
 
 def rewrite(
+    context: Context,
     store: Store,
     memory_id: str,
     change: Callable[[Memory], Memory],
     *,
-    embedder: Embedder,
-    now: Callable[[], datetime],
-    by: str,
+    reader: Reader = "human",
+    nodes: Sequence[str] | None = None,
 ) -> Memory:
-    """Change the text of a memory and return it as it is then; a change that gives what it is told changes nothing.
+    """Change a memory and return it as it is then; a change that gives what it is told changes nothing.
 
     Args:
+        context: The bank.
         store: Where the memory is.
         memory_id: The memory.
         change: Told the memory as it is, gives it as it is to be; told again when others changed it meanwhile.
-        embedder: Makes the vectors of the new text.
-        now: Tells the time.
-        by: Who changes it.
+        reader: Who changes it; what an agent makes of it may become a memory of its own, which is returned.
+        nodes: The nodes of the graph that it is to link, all of them; None for those that it links.
 
     Raises:
-        MemoryNotFound: When the store has no such memory.
-        InvalidInput: When a rule of the memory is broken, or others keep editing it.
+        MemoryNotFound, NodeNotFound: When the store has no such memory, or no such node.
+        MemoryQuarantined: When it is in quarantine and an agent would change it.
+        PolicyError: When an agent would change the state of what a person stands by, or what is confirmed.
+        InvalidMemory: When a rule of the memory is broken, or it would leave quarantine.
+        InvalidInput: When others keep editing it.
     """
+    origin: EnteredBy = "agent" if reader == "agent" else "person"
     for _ in range(_ATTEMPTS):
         old = store.memories.get(memory_id)
+        if reader == "agent":
+            refuse_quarantined(store, old, "an agent cannot change it.")
         changed = change(old)
-        if changed is old:
+        if changed is old and nodes is None:
             return old
         new = clean(changed)
-        at = now()
-        ready = prepare_edit(old, new, embedder, at=at)
+        if reader == "agent":
+            if new.state != old.state:
+                refuse_held([old], "Nothing was changed.", f"rbank update ID --state {new.state}")
+            new = unspaced(old, new)
+        if new == old and nodes is None:
+            return old
+        at = context.clock.now()
+        ready = None if new == old else prepare_edit(old, new, context.embedder, at=at, origin=origin)
+        own = None if reader != "agent" or ready is None else by_agent(old, ready, context)
+        cause = Cause(at=at, kind=EDITED, by=context.session)
         with store.transaction() as transaction:
-            edited = edit(transaction, ready, cause=Cause(at=at, kind=EDITED, by=by))
+            edited: Memory | None = transaction.memories.get(memory_id)
+            if own is not None:
+                edited = put_apart(transaction, old, own, at=at, by=cause.by) if edited == old else None
+            elif ready is not None:
+                state = None if new.state == old.state else new.state
+                edited = edit(transaction, ready, state=state, cause=cause)
+            if edited is not None and nodes is not None:
+                relink(transaction, edited.id, nodes)
         if edited is not None:
             return edited
     raise InvalidInput(f"memory {memory_id[:80]!r} is being edited by others", hint="Try again.")

@@ -191,14 +191,7 @@ def _rewritten(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
     from reasoningbank.memories.versions import rewrite, with_text_of
 
     if not dry_run:
-        rewrite(
-            context.store(),
-            edit.known.id,
-            lambda old: with_text_of(old, edit.memory),
-            embedder=context.embedder,
-            now=context.clock.now,
-            by=context.session,
-        )
+        rewrite(context, context.store(), edit.known.id, lambda old: with_text_of(old, edit.memory))
     return Taken(place=edit.place, change="edited", id=edit.known.id, title=edit.memory.title)
 
 
