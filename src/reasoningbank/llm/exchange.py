@@ -24,7 +24,7 @@ CORRECTION = "Your last answer could not be used"
 """Words that only the second question of an exchange has."""
 
 
-Check = Callable[[Shape], str]
+AnswerCheck = Callable[[Shape], str]
 """Says why an answer that was read cannot be used; empty when it can."""
 
 
@@ -103,7 +103,7 @@ def _exchanged(
     again: Callable[[MalformedAnswer, bool], Prompt | None],
     shape: type[Shape],
     temperature: float,
-    check: Check[Shape] = _usable,
+    check: AnswerCheck[Shape] = _usable,
 ) -> Answered[Shape]:
     """Return the answer to a prompt, or to the one that is asked again.
 
@@ -140,7 +140,7 @@ def _exchanged(
     return Answered(_read(completion.text, shape, second, check), completion.model or model.name, second)
 
 
-def _read(text: str, shape: type[Shape], asked: Prompt, check: Check[Shape]) -> Shape:
+def _read(text: str, shape: type[Shape], asked: Prompt, check: AnswerCheck[Shape]) -> Shape:
     """Return the answer, read and without items that only give our own words back.
 
     Raises:
@@ -193,7 +193,7 @@ def exchange_within(
     least: int,
     addition: str = "",
     temperature: float = 0.0,
-    check: Check[Shape] = _usable,
+    check: AnswerCheck[Shape] = _usable,
 ) -> Answered[Shape]:
     """Return the answer to a prompt whose material is made as long as the model's context allows.
 
