@@ -16,18 +16,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reasoningbank
+from llm.replay_server import Asked, ReplayServer, Reply, completion
 from mcp_processes import SERVER, RawServer, clean_environment, shared_in
 from promises import promise
 from reasoningbank import Bank, Settings
 from reasoningbank.embedding.onnx_session import OnnxEmbedder
 from reasoningbank.integrations.shared_server import LONGEST_PATH, Greeting
 from reasoningbank.settings import local_tenant, project_of
+from sessions.learned_sessions import UNDECIDED, model, with_model
 from shared_servers import run_directory, running, servers_in
 from torture_results import Tally
 
@@ -84,10 +87,15 @@ def eventually(check: Callable[[], bool], seconds: float = 30) -> None:
         time.sleep(0.05)
 
 
+def opened(home: Path) -> Bank:
+    """The bank of the project of the tests' working directory."""
+    settings = Settings(home=home, embedder="minilm")
+    return Bank.open(tenant=local_tenant(), project=project_of(home.parent), settings=settings)
+
+
 def titles(home: Path) -> Counter[str]:
     """How often each title is stored in the project of the tests' working directory."""
-    settings = Settings(home=home, embedder="minilm")
-    with Bank.open(tenant=local_tenant(), project=project_of(home.parent), settings=settings) as bank:
+    with opened(home) as bank:
         return Counter(memory.title for memory in bank.memories.list(limit=10_000))
 
 
@@ -121,6 +129,34 @@ def test_windows_share_one_server_which_ends_by_itself_and_leaves_nothing(tmp_pa
     assert len({server for _, server in found}) == 1
     eventually(lambda: not servers_in(folder))
     eventually(lambda: not folder.exists())
+
+
+@promise(
+    "relay:job-in-hand",
+    "A shared server that nobody uses any more finishes the job that it has in hand before it ends.",
+    source="issue 11, What runs by itself",
+)
+def test_a_server_that_nobody_uses_finishes_its_job_before_it_ends(tmp_path: Path, folder: Path) -> None:
+    home, begun = tmp_path / "home", threading.Event()
+
+    def slow(asked: Asked) -> Reply:
+        begun.set()
+        return replace(completion(model(asked)), delay=8.0)
+
+    with ReplayServer(slow) as replay:
+        variables = {name.upper(): value for name, value in with_model(replay.url).items()}
+        own = {f"REASONINGBANK_{name}": value for name, value in variables.items()}
+        with window(home, REASONINGBANK_IDLE_MINUTES="0.04", **own) as one:
+            one.hello()
+            assert one.ask(lesson("Before"), 60)["result"]["isError"] is False
+            transcript = tmp_path / "report.json"
+            transcript.write_text(UNDECIDED, encoding="utf-8")
+            with opened(home) as bank:
+                bank.sessions.capture(transcript)
+            assert begun.wait(60)
+        eventually(lambda: not servers_in(folder), 60)
+    with opened(home) as bank:
+        assert not [job for job in bank.jobs.waiting() if job.lease]
 
 
 @promise(

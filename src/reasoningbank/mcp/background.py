@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, StoreClosed
+from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
     from reasoningbank.mcp.banks import Banks
 
 POLL_SECONDS = 5.0
@@ -34,6 +37,7 @@ class Background:
         self._tenants = tenants
         self._poll = poll
         self._stopped = threading.Event()
+        self._working = False
         self._thread = threading.Thread(target=self._run, name="reasoningbank-worker", daemon=True)
 
     def start(self) -> None:
@@ -44,6 +48,11 @@ class Background:
     def busy(self) -> bool:
         """Return whether the thread has not come to its end."""
         return self._thread.is_alive()
+
+    @property
+    def working(self) -> bool:
+        """Return whether a bank is being looked after right now: a job may be in hand."""
+        return self._working
 
     def stop(self) -> None:
         """Take no further job."""
@@ -56,11 +65,20 @@ class Background:
         from reasoningbank.jobs.rounds import Rounds
 
         try:
-            Rounds(self._banks.storage(), self._whose, self._banks.visit).run(self._stopped, poll=self._poll)
+            Rounds(self._banks.storage(), self._whose, self._visit).run(self._stopped, poll=self._poll)
         except StoreClosed:
             return
         except BankError as error:
             _log.warning("background work ended: %s", error.advice)
+
+    @contextmanager
+    def _visit(self, scope: Scope, membership: Membership) -> Iterator[Bank]:
+        self._working = True
+        try:
+            with self._banks.visit(scope, membership) as bank:
+                yield bank
+        finally:
+            self._working = False
 
     def _whose(self) -> Iterator[str]:
         yield from tuple(self._tenants)

@@ -147,14 +147,17 @@ class SharedServer:
                 self.stop()
 
     async def _watch(self) -> None:
-        """Unload the model and end the server when they have not been used for long enough."""
+        """Unload the model and end the server when they have not been used for long enough.
+
+        A job in hand is finished first: its lease would keep the next worker from it.
+        """
         idle, model_idle = self._settings.idle_minutes * 60.0, self._settings.model_idle_minutes * 60.0
         while True:
             await anyio.sleep(min(15.0, idle / 4, model_idle / 4))
             unload = getattr(self._embedder, "unload_unused", None)
             if unload is not None and await to_thread.run_sync(unload, model_idle):
                 _give_memory_back()
-            if self._connections:
+            if self._connections or (self._own() and any(tools.working for _, tools in self._keepers.values())):
                 continue
             if not self._own() or time.monotonic() - self._quiet_since > idle:
                 self.stop()

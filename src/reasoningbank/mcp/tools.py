@@ -89,6 +89,11 @@ class Tools:
         """Return whether background work is still under way."""
         return self._background is not None and self._background.busy
 
+    @property
+    def working(self) -> bool:
+        """Return whether background work has a bank in hand."""
+        return self._background is not None and self._background.working
+
     def close(self) -> None:
         """End the background work and close the banks."""
         if self._background is not None:
