@@ -182,8 +182,14 @@ def test_one_source_does_not_fill_the_first_places_of_a_search_of_the_graph(bank
     with speaking("another"):
         bank.graph.add([Node(id="other", label="AgentAnswer", text="The depot froze for a broken pump.")])
     told(bank)
-    for limit in (3, 5, 10):
-        hits = bank.graph.search("the depot froze for cause", limit=limit).seeds
-        first = [hit.node.id for hit in hits[:5]]
-        assert "depot" in first or "other" in first
-        assert len([name for name in first if name.startswith("flood")]) <= 2 + (limit > 5)
+    for number in range(4):
+        with speaking(f"witness-{number}"):
+            bank.graph.add([Node(id=f"seen-{number}", label="AgentAnswer", text=f"The depot froze at gate {number}.")])
+    question = "the depot froze for cause"
+    for limit in (3, 5, 6, 8, 20):
+        answer = bank.questions.ask(question, ask=False, nodes=limit).graph
+        assert answer is not None
+        for hits in (bank.graph.search(question, limit=limit).seeds, answer.seeds):
+            first = [hit.node.id for hit in hits[:5]]
+            assert len(first) == min(limit, 5)
+            assert len([name for name in first if name.startswith("flood")]) <= 2

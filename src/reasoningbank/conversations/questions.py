@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.conversations.plan import Asked, TagVocabulary, plan_by_rule
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable, PaidCallRefused
 from reasoningbank.graph.render import BUDGET, to_llm_context
-from reasoningbank.graph.search import GraphQuestion, find_nodes
+from reasoningbank.graph.search import GraphQuestion, find_nodes, places_of
 from reasoningbank.graph.walk import asked_with, reveal_walk, walk
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.checks import session_name
@@ -62,7 +62,8 @@ def answer_graph(
 ) -> GraphAnswer:
     """Return the nodes of every graph sub-query, each at its best score, and the walk that begins at all of them.
 
-    Without tags in the plan the question's own words serve.
+    The nodes stand best first, with room among the first five for what other sources say. Without tags in the plan the
+    question's own words serve.
 
     Raises:
         ModelMismatch: When the bank was built with another embedder.
@@ -82,7 +83,8 @@ def answer_graph(
         for hit in hits:
             if hit.node.id not in best or hit.score > best[hit.node.id].score:
                 best[hit.node.id] = hit
-    seeds = tuple(sorted(best.values(), key=lambda hit: (-hit.score, hit.node.id)))
+    found = sorted(best.values(), key=lambda hit: (-hit.score, hit.node.id))
+    seeds = tuple(found[place] for place in places_of([(hit.score, hit.node) for hit in found], whole=True))
     scores = {hit.node.id: hit.score for hit in seeds if hit.score > 0.0}
     result = reveal_walk(walk(store.graph, scores, asked_with(plan.question, parameters)))
     return GraphAnswer(

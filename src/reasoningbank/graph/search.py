@@ -352,7 +352,7 @@ def _first(
         read: Reads nodes or edges by their ids.
         limit: Most of them. More are read only where the claims of one source fill the first places.
     """
-    from reasoningbank.search.placement import FIRST, MOST_OF_A_SOURCE, Voice, in_places
+    from reasoningbank.search.placement import FIRST, MOST_OF_A_SOURCE
 
     def known(best: Sequence[Blended]) -> list[tuple[Blended, _Part]]:
         parts = {part.id: part for part in read([each.id for each in best])}
@@ -363,11 +363,25 @@ def _first(
     if not sources or max(sources.values()) <= MOST_OF_A_SOURCE:
         return hits
     hits = known(found)
-    voices = [
-        Voice(part.provenance.get(SESSION, ""), part.standing == "claim", each.score >= _AS_WELL * found[0].score)
-        for each, part in hits
+    return [hits[place] for place in places_of([(each.score, part) for each, part in hits], whole=limit > FIRST)][
+        :limit
     ]
-    return [hits[place] for place in in_places(voices, whole=limit > FIRST)][:limit]
+
+
+def places_of(found: Sequence[tuple[float, Node | Edge]], *, whole: bool) -> list[int]:
+    """Return the order of nodes or edges in which one source leaves room for what others say as well.
+
+    Args:
+        found: Each with its score, best first.
+        whole: Whether there is room behind the first places; else what one source has too many of is left out.
+    """
+    from reasoningbank.search.placement import Voice, in_places
+
+    least = _AS_WELL * max((score for score, _ in found), default=0.0)
+    voices = [
+        Voice(part.provenance.get(SESSION, ""), part.standing == "claim", score >= least) for score, part in found
+    ]
+    return in_places(voices, whole=whole)
 
 
 def _find(store: Store, embedder: Embedder, question: GraphQuestion, kind: GraphKind) -> tuple[list[Blended], str]:
