@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -145,11 +146,13 @@ def test_what_another_product_wrote_becomes_claims(product: str, bank: Bank, tmp
     assert bank.memories.count() == 0
     report = bank.sharing.import_from(product, path)
     memories = [bank.get(each.id) for each in report.taken]
+    digests = {sha256(each.read_bytes()).hexdigest() for each in (path.glob("*.md") if path.is_dir() else [path])}
     assert {each.title: each.content for each in memories} == EXPECTED[product]
     for each in memories:
         assert (each.standing, each.confidence, each.state) == ("claim", 0.6, "candidate")
         assert each.provenance["source"] == product
         assert each.provenance["place"]
+        assert each.provenance["file_sha256"] in digests
     again = bank.sharing.import_from(product, path)
     assert again.count("unchanged") == len(again.taken)
     assert bank.memories.count() == len(EXPECTED[product])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,7 @@ def test_new_files_are_claims_and_pass_the_gate(bank: Bank, tmp_path: Path) -> N
     assert (tabs.standing, tabs.confidence, tabs.state) == ("claim", 0.6, "candidate")
     assert (tabs.outcome, tabs.tags, tabs.content) == ("failure", ("one", "two"), "Tabs break it.")
     assert tabs.provenance["place"] == "headed.md"
+    assert tabs.provenance["file_sha256"] == sha256((tmp_path / "headed.md").read_bytes()).hexdigest()
     assert {each.change for each in bank.sharing.import_markdown(tmp_path).taken} <= {"unchanged", "known", "refused"}
     assert not list(bank.sharing.export_markdown(tmp_path / "out").kept)
 
@@ -176,6 +178,9 @@ def test_an_edit_that_nobody_stands_by_takes_no_standing_over(
     assert (own.standing, own.state, own.confidence) == ("claim", "candidate", 0.6)
     (again,) = bank.sharing.import_markdown(tmp_path).taken
     assert (again.change, again.id) == ("known", own.id)
+    assert own.provenance["file_sha256"] == sha256(path.read_bytes()).hexdigest()
+    bank.quarantine.add(session="recorded", reason="Who recorded it was misled.")
+    assert [bank.get(each).state for each in (memory.id, own.id)] == ["quarantined", "candidate"]
 
 
 LINES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)

@@ -318,7 +318,10 @@ def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -
 
 def _apart(pairs: Sequence[tuple[Memory, Ready]], embedder: Embedder, session: str) -> list[Ready | None]:
     """Return what each edit of a file becomes that is a memory of its own; an agent writes files."""
-    return apart(pairs, embedder, origin="file", said={"source": SOURCE, "session": session})
+    said = {"source": SOURCE, "session": session}
+    if speaker := speaker_in(session):
+        said[PRINCIPAL] = speaker
+    return apart(pairs, embedder, origin="file", said=said)
 
 
 def _as_file(ready: Ready) -> Ready:

@@ -31,13 +31,15 @@ from reasoningbank.types.memory import SUPERSEDED, Cause, Memory, new_id
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG
 from reasoningbank.types.records import Link
-from reasoningbank.types.standing import ENTRIES, SESSION, SOURCE
+from reasoningbank.types.standing import ENTRIES, SESSION, SOURCE, TRAJECTORY
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
 
 VERSION_OF = "version_of"
 """The entry, and the kind of link, that names the memory whose text an agent has changed."""
+_OF_THE_WRITER = ENTRIES | {SOURCE, SESSION, PRINCIPAL, TRAJECTORY}
+"""Entries that say who wrote the earlier text: what another writes is not theirs, and is not held with theirs."""
 
 
 def apart(
@@ -113,7 +115,7 @@ def _apart(old: Memory, ready: Ready, embedder: Embedder, origin: EnteredBy, sai
         cosine = cosine_similarity(ready.indexed.vectors[CONTENT_LEG], vector)
         if is_near(new, old, cosine, embedder.model_id):
             return None
-    kept = {key: text for key, text in new.provenance.items() if key not in ENTRIES}
+    kept = {key: text for key, text in new.provenance.items() if key not in _OF_THE_WRITER}
     made = entered(
         replace(
             new,

@@ -77,6 +77,16 @@ def digest_of(file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
+def digest_at(path: Path) -> str:
+    """Return the SHA-256 of a regular file.
+
+    Raises:
+        StoreUnavailable: When it cannot be opened or is not a regular file.
+    """
+    with open_regular(path) as file:
+        return digest_of(file)
+
+
 def read_text(path: Path, *, most: int, follow: bool = True) -> str:
     """Return the text of a regular file, its lines ended by a line feed.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import EnteredBy, Ready, admit_all, draft, prepare, why_held
 from reasoningbank.memories.front_matter import MarkdownMemory
+from reasoningbank.memories.transfer import DIGEST
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE
 from reasoningbank.types.memory import MAX_CONTENT, MAX_DESCRIPTION, MAX_TAG, MAX_TAGS, MAX_TITLE, Memory, Outcome
 from reasoningbank.types.transfer import Taken, TakenOver
@@ -39,6 +40,7 @@ class BroughtText:
         category: Its category.
         written: When it was written there; None when the file does not say.
         id: The id it is to have; empty for one that follows from its place.
+        digest: The SHA-256 of the file, which the provenance keeps; empty when the file is not known.
     """
 
     place: str
@@ -50,9 +52,10 @@ class BroughtText:
     category: str = ""
     written: datetime | None = None
     id: str = ""
+    digest: str = ""
 
     @classmethod
-    def of_markdown(cls, memory: MarkdownMemory, place: str) -> BroughtText:
+    def of_markdown(cls, memory: MarkdownMemory, place: str, digest: str) -> BroughtText:
         """Return the claim that a Markdown file without a memory here is."""
         return cls(
             place=place,
@@ -63,6 +66,7 @@ class BroughtText:
             tags=memory.tags,
             category=memory.category,
             id=memory.id,
+            digest=digest,
         )
 
 
@@ -131,6 +135,7 @@ def _drafted(claim: BroughtText, project: str, source: str, origin: EnteredBy, a
             hint="Split it in its file.",
         )
     written = {} if claim.written is None else {WRITTEN: claim.written.isoformat()}
+    file = {DIGEST: claim.digest} if claim.digest else {}
     memory = draft(
         origin=origin,
         project=project,
@@ -141,7 +146,7 @@ def _drafted(claim: BroughtText, project: str, source: str, origin: EnteredBy, a
         tags=[tag[:MAX_TAG] for tag in claim.tags][:MAX_TAGS],
         category=claim.category,
         confidence=None if origin == "person" else DISTILLED_CONFIDENCE,
-        provenance={SOURCE: source, PLACE: claim.place, **written},
+        provenance={SOURCE: source, PLACE: claim.place, **written, **file},
         at=at,
     )
     own = claim.id or str(uuid.uuid5(_NAMES, f"{source}\0{claim.place}"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from reasoningbank.errors import InvalidInput, StoreUnavailable
 from reasoningbank.memories.front_matter import MOST_BYTES, split_front_matter, text_field
-from reasoningbank.safety.file_access import read_text
+from reasoningbank.safety.file_access import digest_at, read_text
 from reasoningbank.sharing.claimed_texts import BroughtText
 from reasoningbank.storage.other_sqlite import table_rows
 from reasoningbank.types.memory import Outcome
@@ -42,7 +43,8 @@ def claims_of(product: str, path: Path) -> Sequence[BroughtText]:
     if not path.exists():
         raise StoreUnavailable(f"there is no {path}", hint="Name the file or folder of that product.")
     try:
-        found = list(_READERS[product](path))
+        digest = "" if path.is_dir() else digest_at(path)
+        found = [replace(each, digest=each.digest or digest) for each in _READERS[product](path)]
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -92,13 +94,14 @@ def _claude_memory(path: Path) -> Iterator[BroughtText]:
     for file in files:
         if file.is_symlink():
             continue
-        place, text = file.relative_to(folder).as_posix(), read_text(file, most=MOST_BYTES)
+        place, text, digest = file.relative_to(folder).as_posix(), read_text(file, most=MOST_BYTES), digest_at(file)
         if file.name == _INDEX:
             text = "\n".join(
                 line for line in text.splitlines() if not re.match(r"\s*[-*] \[[^\]]*\]\([^)]*\.md\)", line)
             )
             for headings, body in _sections(text):
-                yield BroughtText(place=f"{place}#{' / '.join(headings)}", title=" / ".join(headings), content=body)
+                where = f"{place}#{' / '.join(headings)}"
+                yield BroughtText(place=where, title=" / ".join(headings), content=body, digest=digest)
             continue
         fields, body = split_front_matter(text)
         more = fields.get("metadata")
@@ -110,6 +113,7 @@ def _claude_memory(path: Path) -> Iterator[BroughtText]:
                 description=text_field(fields, "description"),
                 content=body,
                 tags=(kind,) if kind else (),
+                digest=digest,
             )
 
 

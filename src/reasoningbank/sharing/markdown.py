@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.memories.front_matter import MarkdownMemory, read_memory_file, short_id, slug, written_memory
-from reasoningbank.safety.file_access import write_whole
+from reasoningbank.memories.transfer import DIGEST
+from reasoningbank.safety.file_access import digest_at, write_whole
 from reasoningbank.safety.stored_text import reveal
 from reasoningbank.sharing.claimed_texts import PLACE, SOURCE, BroughtText, take_claims
 from reasoningbank.types.memory import EDITED, STATES, Cause, Memory
@@ -105,6 +106,7 @@ class _Edit:
     place: str
     memory: MarkdownMemory
     known: Memory
+    digest: str
 
 
 def read_markdown(
@@ -141,15 +143,15 @@ def read_markdown(
     for path in files:
         place = path.relative_to(source).as_posix() if source.is_dir() else path.name
         try:
-            memory = read_memory_file(path)
+            memory, digest = read_memory_file(path), digest_at(path)
             known = store.memories.many([memory.id]).get(memory.id) if memory.id else None
         except BankError as error:
             taken.append(Taken(place=place, change="refused", reason=str(error)))
             continue
         if known is None:
-            claims.append(BroughtText.of_markdown(memory, place))
+            claims.append(BroughtText.of_markdown(memory, place, digest))
         else:
-            edit = _Edit(place=place, memory=memory, known=known)
+            edit = _Edit(place=place, memory=memory, known=known, digest=digest)
             taken.append(_edited(context, edit, vouched=vouched, dry_run=dry_run))
             if progress is not None:
                 progress(len(taken), len(files))
@@ -214,6 +216,7 @@ def _beside(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
         alike = store.memories.many((), texts=[new.fingerprint]).values()
         if twin := next((each for each in alike if each.outcome == new.outcome and each.id != old.id), None):
             return Taken(place=edit.place, change="known", id=twin.id, title=new.title)
+    new = replace(new, provenance={**new.provenance, DIGEST: edit.digest})
     ready = prepare_edit(old, new, context.embedder, at=at, origin="import")
     said = {SOURCE: "markdown", PLACE: edit.place}
     (own,) = apart([(old, ready)], context.embedder, origin="import", said=said)
