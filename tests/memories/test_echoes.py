@@ -137,18 +137,32 @@ def test_who_repeats_a_claim_does_not_confirm_it(
 
 
 @promise("trust:echo")
-@pytest.mark.parametrize("way", ["get", "memories.list", "memories.versions", "+files.export", "memories.links"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "get",
+        "memories.list",
+        "memories.versions",
+        "+files.export",
+        "memories.links",
+        "quarantine.review",
+        "sharing.export",
+        "sharing.export_skills",
+    ],
+)
 @pytest.mark.parametrize("reader", ["an agent", "a person"])
 def test_what_is_read_without_a_search_is_delivered_as_well(
     local_bank: Bank, tmp_path: Path, way: str, reader: str
 ) -> None:
     original = recorded(local_bank, "first")
     operation = next(each for each in OPERATIONS if each.method == way)
-    named = {
+    named: dict[str, dict[str, object]] = {
         "get": {"memory_id": original.id},
         "memories.versions": {"memory_id": original.id},
         "memories.links": {"memory": original.id},
         "+files.export": {"file": str(tmp_path / "all.jsonl")},
+        "sharing.export": {"target": tmp_path / "shared"},
+        "sharing.export_skills": {"target": tmp_path / "skills"},
     }
     with speaking("second") if reader == "an agent" else nullcontext():
         for _ in range(2):

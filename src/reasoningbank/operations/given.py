@@ -11,6 +11,7 @@ from reasoningbank.types.conversation import QuestionAnswer
 from reasoningbank.types.experience import ExperienceAnswer
 from reasoningbank.types.graph_search import LessonAnswer
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.promotion import ShareReport
 from reasoningbank.types.recall import Brief, Recall
 from reasoningbank.types.transfer import MarkdownFiles, SkillFiles
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _NOTED = (Brief, ExperienceAnswer, LessonAnswer, QuestionAnswer, Recall)
 """What notes by itself what it has shown to which session."""
-_WHOLE = (Exported, MarkdownFiles, SkillFiles)
+_WHOLE = (Exported, MarkdownFiles, ShareReport, SkillFiles)
 """What writes the texts of a bank to files."""
 
 

@@ -159,7 +159,7 @@ def run(operation: Operation, bank: Bank, values: Mapping[str, object]) -> objec
         values: Its arguments by name; what is left out keeps its default.
     """
     result = interface(operation).call(bound(operation.method, bank), {**operation.defaults, **values})
-    if operation.reads:
+    if operation.reads or operation.shows:
         from reasoningbank.operations.given import note_result
 
         note_result(bank, result)

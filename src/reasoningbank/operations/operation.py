@@ -169,6 +169,7 @@ class Operation(NamedTuple):
         choices: The values of a parameter, for schemas; the bank checks them.
         plural: The name of the list when the method gives several things.
         echo: The arguments that stand in the answer.
+        shows: Its answer gives an agent memories to read, though it may change some; what only asks always does.
     """
 
     method: str
@@ -183,6 +184,7 @@ class Operation(NamedTuple):
     choices: Mapping[str, tuple[str, ...]] = _NONE
     plural: str = ""
     echo: tuple[str, ...] = ()
+    shows: bool = False
     admin: bool = False
 
     @property

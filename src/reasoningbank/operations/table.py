@@ -554,6 +554,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="quarantine.review",
         summary="Approve or reject what agents recorded and nobody confirmed.",
         command=Command(name="review", section="Curation", asks=True),
+        shows=True,
     ),
     Operation(
         method="quarantine.release",
