@@ -10,8 +10,8 @@ quote one. A warning frees the verb that it governs and nothing else: "never run
 
 An order that is phrased like advice escapes every rule about orders. But to fetch, to give away or to redirect it has
 to name a place, and a lesson hardly ever names one. So what an agent records with an address begins unproven, however
-it is phrased. Places that every developer visits, reserved names and private networks are none; the servers of files of
-package indexes are some, for anybody may upload to them (``addresses``).
+it is phrased. Places that every developer visits, reserved names and private networks are none; registries of packages
+are some, for anybody may upload to them (``addresses``).
 """
 
 from __future__ import annotations
