@@ -78,6 +78,65 @@ def test_another_expected_value_in_the_test_is_a_disguise(file: str, old: str, n
 
 
 @promise(
+    "judging:untried",
+    "A check that passed speaks only for what was changed before it: what was changed after it and not tried since "
+    "makes the session partial, or unknown where the check came before everything else. Documents and comments change "
+    "nothing.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    "later",
+    [
+        EDIT,
+        Step(tool="Write", action=json.dumps({"file_path": "sums/pdf.py", "content": "x = 1"}), observation="written"),
+        Step(tool="edit", action="sums.py: make the range inclusive", observation="done"),
+        Step(tool="apply_patch", action="*** Update File: sums.go\n-\ta\n+\tb", observation="done"),
+        shell("sed -i s/a/b/ Cargo.toml"),
+        shell("cat > Dockerfile <<'END'\nFROM scratch\nEND"),
+        shell("git rm lib/old.rb", "rm 'lib/old.rb'"),
+        shell("git apply fix.patch"),
+        edit("tests/test_sums.py", "", "def test_two() -> None:\n    assert total(2) == 4"),
+    ],
+)
+def test_an_old_run_does_not_speak_for_a_later_edit(later: Step) -> None:
+    kept, looked = shell("git commit -am sums", "[main 11aa22b] sums\n 1 file changed"), shell("git diff", "+b")
+    assert judged(PASSED, later).verdict == "unknown"
+    assert judged(PASSED, later, looked, kept).verdict == "unknown"
+    assert judged(FAILED, EDIT, PASSED, later, looked).verdict == "partial"
+    assert judged(shell("go test ./...", GO), later, later, answer="Done.").verdict == "unknown"
+    assert judged(FAILED, EDIT, PASSED, later, PASSED).verdict == "success"
+    assert judged(FAILED, EDIT, PASSED, later, shell("ruff check .", "All checks passed!")).verdict == "success"
+    assert judged(PASSED, later, Step(user="It works now, thanks!", thought="fine")).verdict == "success"
+
+
+@promise("judging:untried")
+@pytest.mark.parametrize(
+    "later",
+    [
+        edit("README.md", "sums", "totals"),
+        edit("docs/sums.svg", "a", "b"),
+        edit("CHANGELOG", "", "Sums are right."),
+        edit("sums.py", "total = a + b", "total = a + b  # both"),
+        edit(".gitignore", "", "*.log"),
+        Step(tool="Edit", action='{"file_path": "sums.py", "old_string": "a"}', error="String to replace not found"),
+        Step(tool="TodoWrite", action='{"todos": [{"content": "sums", "status": "completed"}]}', observation="ok"),
+        shell("cp sums.log /tmp/sums.log"),
+        shell("chmod +x run.sh"),
+        shell("echo done > /tmp/note"),
+    ],
+)
+def test_what_no_check_reads_leaves_a_run_what_it_was(later: Step) -> None:
+    assert judged(FAILED, EDIT, PASSED, later).verdict == "success"
+
+
+@promise("judging:untried")
+def test_a_script_of_its_own_may_be_removed_after_the_run() -> None:
+    script = Step(tool="Write", action=json.dumps({"file_path": "try.py", "content": "x"}), observation="written")
+    assert judged(FAILED, script, EDIT, PASSED, shell("rm try.py")).verdict == "success"
+    assert judged(FAILED, EDIT, PASSED, shell("rm totals.py")).verdict == "partial"
+
+
+@promise(
     "judging:by-chance",
     "Tests that fail and pass in the next run of the same command, with nothing done in between, prove no success.",
     source="issue 11 Judge",

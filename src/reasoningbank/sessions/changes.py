@@ -102,6 +102,8 @@ SOURCE_FILE = re.compile(
     r"|php|cs|swift|exs?|dart|scala|sh|md|rst|toml|ya?ml|json|html|css|scss|sql|ini|cfg))(?![\w/-]|\.\w)"
 )
 """The name of a file of source code, of a text or of settings, with its folders as they are written."""
+DOCUMENT = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|README|LICENSE|NOTICE|AUTHORS)(?:\.\w+)?$")
+"""The name of a file that says something to readers, and nothing to a program."""
 _COPY = re.compile(r"\.(?:bak|backup|orig|original|old|save|final|tmp)\d*$")
 _MAX_WHOLE = 2 * _MAX_SIDE
 """A file that was written anew with more characters than this is not said in a line or two."""

@@ -68,6 +68,13 @@ def is_idle(change: Change, changes: Sequence[Change], signature: Signature, doi
     return _renames(before, after, others, signature)
 
 
+def is_layout(change: Change) -> bool:
+    """Return whether nothing but comments and layout of source code differs."""
+    if change.whole or not _CODE.search(change.file) or not (change.old.strip() or change.new.strip()):
+        return False
+    return _tokens(change.old, change.file) == _tokens(change.new, change.file)
+
+
 def _without_prints(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not _PRINTS.match(line))
 

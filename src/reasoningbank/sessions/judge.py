@@ -28,7 +28,9 @@ none of the files that its task names is partial; only a short task counts, for 
 as examples. Partial is also one whose failed tests came to pass because they were skipped, removed or made weaker, or
 whose tests are of another part of the repository than its edits or its task, who accepted what was printed as what is
 expected, whose last commit or push was refused, or whose agent
-says itself that a part is missing. A user's verdict was not the last word when the user
+says itself that a part is missing. So is one that changed what a check can depend on after the last that passed and
+tried nothing since (``later_edits``); where that check came before everything else, it is unknown. A user's verdict was
+not the last word when the user
 spoke again later, or when the agent went on working after a rejection. What sub-agents saw counts half, unless several
 agents talk of whom none leads. Facts for success do not add up within a kind: ten passing runs beside a failing one are
 no success. Between the borders facts of both signs make it partial, those of one sign leave it unknown: that nothing
@@ -90,6 +92,7 @@ from reasoningbank.sessions.facts import (
 )
 from reasoningbank.sessions.foreign_failures import Foreign, asks_to_mend, asks_to_report, foreign_failures
 from reasoningbank.sessions.last_words import accepts, last_message, sentences
+from reasoningbank.sessions.later_edits import LaterEdit, later_edit
 from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers, without_marks
 from reasoningbank.types.ports import LanguageModel
@@ -229,6 +232,9 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     if not any(fact.evidence.positive for fact in said):
         missed = _unproven(trajectory, standing)
         probability = min(probability, _BELOW_SUCCESS if missed else MOST_EVIDENT)
+        if untried := _untried(trajectory, standing):
+            missed = missed or untried.reason
+            probability = min(probability, _OPEN_END if untried.first else _BELOW_SUCCESS)
         if blocked := _blocked(trajectory, standing):
             probability = min(probability, FAILURE_TO)
     unaccepted = "" if user is not None else _unaccepted(trajectory)
@@ -395,6 +401,19 @@ def _unproven(trajectory: Trajectory, standing: Sequence[_Fact]) -> str:
     if any(fact.evidence.kind == "test_run" and fact.evidence.positive for fact in standing):
         return unproven_by_tests(trajectory)
     return ""
+
+
+def _untried(trajectory: Trajectory, standing: Sequence[_Fact]) -> LaterEdit | None:
+    """Return what was changed after the last check that passed and not tried since; None when nothing was."""
+    last = max(
+        (
+            fact.place
+            for fact in standing
+            if fact.evidence.positive and fact.evidence.kind in {"test_run", "last_word"} and fact.place < math.inf
+        ),
+        default=-1.0,
+    )
+    return later_edit(trajectory.steps, int(last)) if last >= 0 else None
 
 
 def _log_odds(standing: Sequence[_Fact], found: Sequence[_Fact]) -> float:

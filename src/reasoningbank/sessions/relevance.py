@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from reasoningbank.sessions.changes import Change, Doing
+from reasoningbank.sessions.changes import DOCUMENT, Change, Doing
 from reasoningbank.sessions.commands import vocabulary
 from reasoningbank.sessions.signatures import Signature
 from reasoningbank.sessions.test_runs import tests_something
 from reasoningbank.sessions.workarounds import TEST_DEFINED, TEST_PLACE, hides, is_comment, lines_that_differ
 
-_DOCUMENT = re.compile(r"\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:CHANGELOG|CHANGES|README|LICENSE|NOTICE|AUTHORS)(?:\.\w+)?$")
 _TEXT = re.compile(r"(?<!CMakeLists)\.txt$")
 _PINS = re.compile(r"(?:requirements|constraints)[^/]*\.txt$|(?:^|/)requirements/")
 FAILED_NAMES = re.compile(
@@ -393,7 +392,7 @@ def _is_advised(change: Change, shown: str) -> bool:
 
 
 def _documents(change: Change, said: str) -> bool:
-    written = _DOCUMENT.search(change.file) or (_TEXT.search(change.file) and not _PINS.search(change.file))
+    written = DOCUMENT.search(change.file) or (_TEXT.search(change.file) and not _PINS.search(change.file))
     return bool(written) and _base(change.file) not in said
 
 
