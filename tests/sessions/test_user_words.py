@@ -58,6 +58,10 @@ REJECTIONS = (
     "The problem still persists",
     "it no longer works",
     "That is not right.",
+    "nope, same problem on my phone, nothing is fixed",
+    "Same error in the console",
+    "that didn't fix a thing",
+    "your change solved nothing",
 )
 NEITHER = (
     "thanks",
@@ -93,6 +97,8 @@ NEITHER = (
     "I really appreciate your help with this. Thank you.",
     "the result should be correct",
     "Looks good to me. Please commit.",
+    "the same error in b.py should be fixed too",
+    "The same error in the docs is meant, leave it",
     "Yes, that's correct.",
     "That works for me!",
     "Everything looks correct.",
@@ -102,6 +108,14 @@ OTHER_PIECES = ("es ", "immer noch ", "toujours la ", "还是", "まだ", "danke
 OTHER_REJECTIONS = (
     "Es funktioniert immer noch nicht, die Summe ist falsch.",
     "Geht immer noch nicht.",
+    "Das hat gar nichts gebracht",
+    "Ça n'a rien changé",
+    "No ha solucionado nada",
+    "Non ha risolto niente",
+    "Não mudou nada",
+    "Er is niets veranderd",
+    "什么都没修好",
+    "何も解決していません",
     "Nein, das ist falsch.",
     "Die Tests schlagen weiterhin fehl",
     "Der Fehler tritt immer noch auf",
@@ -179,6 +193,7 @@ OTHER_APPROVALS = (
 )
 OTHER_NEITHER = (
     "Danke",
+    "Es ändert nichts an der API, gut",
     "Wenn es immer noch nicht funktioniert, sag Bescheid",
     "Stelle sicher, dass die Tests nicht fehlschlagen",
     "Die Login-Seite funktioniert nicht, bitte reparieren",

@@ -271,7 +271,7 @@ _MAX_TEXT = 4_000
 _MAX_SENTENCE = 300
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^\s*(?:>|\||\$ |[+-]{1,3} ).*$", re.MULTILINE)
-_SENTENCE = re.compile("[^.!?;\n\u3002\uff01\uff1f\uff1b]+[.!?;\u3002\uff01\uff1f\uff1b]*")
+_SENTENCE = re.compile("(?:[^.!?;\n\u3002\uff01\uff1f\uff1b]|[.](?=[a-z]))+[.!?;\u3002\uff01\uff1f\uff1b]*")
 
 _OPENING = (
     r"(?:(?:no|nope|yes|yep|yeah|yup|ok|okay|well|lgtm|looks good(?: to me)?|hm+|ugh|oh|ah|hey|hi|great|perfect|nice"
@@ -323,6 +323,8 @@ _PERSISTS = (
 _SEE = r"(?:getting|seeing|get|see|have|having) (?:(?:the|that|an|this|same|exact|exactly) )*"
 _SAME = r"(?:same|the same|the exact same|exactly the same)"
 _DEFECT = r"(?:errors?|problems?|issues?|failures?|crash|bug|result|output)"
+_PLACE = r"(?: (?:in|on|with|under) (?:(?:the|my|our|every|both) )?(?![\w/-]*\.\w)[\w-]+(?: [\w-]+)?(?=[.!,;]|$))?"
+"""Where an error was seen again: a browser, a phone, staging; a file is where another one is to be mended."""
 _GOES_ON = (
     r"(?:no(?:ne|thing)?|not|the same|same|there|blank|empty|missing|off|gone|slow(?:er)?|red|down|stuck|[45]\d\d|an? "
     r"(?:error|problem"
@@ -339,7 +341,12 @@ _REJECTION = (
     rf"(?:still )?not (?:working|fixed|solved|resolved|correct|right|{_WANTED})",
     rf"(?:{_TROUBLE}|{_WORK}|{_TESTS})?{_IS}? ?still (?:the same |(?:is |are ))?(?:{_FAILS}|{_PERSISTS})",
     rf"(?:i'm |i am |i )?still {_SEE}{_DEFECT}",
-    rf"(?:i'm |i am |i )?(?:(?:still )?{_SEE})?{_SAME} {_DEFECT}(?= (?:again|still|as before|here)|[.!,;]|$)",
+    rf"(?:i'm |i am |i )?(?:(?:still )?{_SEE})?{_SAME} {_DEFECT}"
+    rf"(?= (?:again|still|as before|here)|{_PLACE}(?:[.!,;]|$))",
+    rf"(?:{_WORK} |you )?(?:just )?(?:fix|solv|chang|help|resolv|repair)(?:e?s|ed) (?:nothing|none of it)",
+    rf"(?:{_WORK} )?(?:do|does|did)(?:n't| not) (?:fix|solve|change|help|resolve|repair) "
+    r"(?:a (?:single )?thing|anything)",
+    r"nothing (?:is|was|got|has been|gets) (?:fixed|solved|resolved|repaired|better)",
     rf"{_WORK}{_IS}{_NOW} (?:(?:completely|totally|simply) )?(?:wrong|incorrect|broken|worse|useless)",
     rf"{_WORK}{_NOW} (?:failed|no longer works?|made it worse|broke (?:it|everything|the \w+))",
     r"you(?:'ve| have)?(?: just)? (?:broke|broken) (?:it|that|everything|the \w+)",

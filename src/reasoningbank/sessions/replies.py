@@ -57,7 +57,9 @@ _GERMAN = Language(
     r"|anderung(?:en)?|korrektur|code|skript|programm|build|befehl|ergebnis|ausgabe|antwort|tests?|fehler|problem|bug"
     r"|patch|ansatz))",
     still=r"(?:immer noch|noch immer|weiterhin|nach wie vor|noch|wieder|schon wieder|erneut)",
-    wrong=r"(?:(?:funktioniert|funktionieren|klappt|klappen|laeuft|lauft|laufen|stimmt|stimmen|hilft"
+    wrong=r"(?:(?:bringt|hilft|andert|aendert|behebt) (?:\w+ )?(?:gar |uberhaupt |ueberhaupt )?nichts(?! an)"
+    r"|(?:hat|ist) (?:\w+ )?(?:gar |uberhaupt |ueberhaupt )?nichts (?:gebracht|geholfen|geandert"
+    r"|geaendert|behoben|repariert|geloest|gelost)|(?:funktioniert|funktionieren|klappt|klappen|laeuft|lauft|laufen|stimmt|stimmen|hilft"
     r"|passt) (?:\w+ ){0,4}"
     r"nicht|(?:hat|haben|ist|sind) (?:\w+ ){0,4}nicht (?:funktioniert|geklappt|geholfen|richtig|korrekt|behoben"
     r"|geloest"
@@ -92,7 +94,9 @@ _FRENCH = Language(
     r"|solution|script|programme|build|commande|resultat|sortie|reponse|tests?|erreurs?|probleme|bug|changements?"
     r"|modifications?))",
     still=r"(?:toujours|encore|a nouveau|de nouveau)",
-    wrong=r"(?:n(?:e |')(?:\w+ ){0,2}(?:marche|marchent|fonctionne|fonctionnent|passe|passent|compile|resout"
+    wrong=r"(?:n(?:e |')(?:change|resout|corrige|arrange|regle) rien"
+    r"|n'a rien (?:change|corrige|resolu|arrange|regle|repare)"
+    r"|n(?:e |')(?:\w+ ){0,2}(?:marche|marchent|fonctionne|fonctionnent|passe|passent|compile|resout"
     r"|corrige|va|est"
     r"|sont|a|ont|aide)(?: (?:toujours|encore|vraiment))?(?: pas)(?: (?:marche|fonctionne|aide|bon|correct"
     r"|corrige|resolu"
@@ -123,7 +127,8 @@ _SPANISH = Language(
     r"|build|compilacion|comando|resultado|salida|respuesta|pruebas?|tests?|error|errores|problema|fallo|bug"
     r"|cambios?))",
     still=r"(?:todavia|aun|sigue|siguen|sigo|continua|otra vez|de nuevo)",
-    wrong=r"(?:no (?:\w+ ){0,2}(?:funciona|funcionan|funciono|funcionando|sirve|sirvio|va|anda|pasa|pasan"
+    wrong=r"(?:no (?:ha )?(?:cambi|arregl|solucion|resolv|resuelv|ayud|corrig|correg)\w* nada"
+    r"|no (?:\w+ ){0,2}(?:funciona|funcionan|funciono|funcionando|sirve|sirvio|va|anda|pasa|pasan"
     r"|compila|arreglo"
     r"|arreglado|resuelto|soluciona|soluciono|ayuda|correcto|correcta|bien|ayudo)|sin (?:funcionar|pasar|compilar"
     r"|arreglarse|resolverse)|falla\w*|fallo|(?<!no )(?<!no esta )(?:mal|incorrecto|incorrecta|equivocado"
@@ -153,7 +158,8 @@ _ITALIAN = Language(
     r"|script"
     r"|programma|build|comando|risultato|output|risposta|test|errore|problema|bug|modifica|modifiche))",
     still=r"(?:ancora|sempre|di nuovo|continua|continuano|tuttora|nuovamente)",
-    wrong=r"(?:non (?:\w+ ){0,2}(?:funziona|funzionano|funzionato|va|passa|passano|compila|risolto|risolve"
+    wrong=r"(?:non (?:ha )?(?:cambi|risol|corre|aggiust|aiut)\w* (?:niente|nulla)"
+    r"|non (?:\w+ ){0,2}(?:funziona|funzionano|funzionato|va|passa|passano|compila|risolto|risolve"
     r"|corretto|corretta"
     r"|giusto|aiutato|funzionare)|falli\w+|(?<!non e )(?:sbagliato|sbagliata|errato|errata|rotto|rotta)"
     r"|(?:errore|problema|bug) (?:\w+ ){0,2}(?:persiste|rimane|resta|c'e|presente)|c'e (?:\w+ ){0,3}(?:errore"
@@ -177,7 +183,8 @@ _PORTUGUESE = Language(
     r"|programa"
     r"|build|comando|resultado|saida|resposta|testes?|erro|problema|bug|mudancas?|alteracao|alteracoes))",
     still=r"(?:ainda|continua|continuam|de novo|novamente|outra vez)",
-    wrong=r"(?:nao (?:\w+ ){0,2}(?:funciona|funcionam|funcionou|funcionando|passa|passam|compila|resolveu|resolvido"
+    wrong=r"(?:nao (?:mud|resolv|corrig|adiant|ajud|consert)\w* nada"
+    r"|nao (?:\w+ ){0,2}(?:funciona|funcionam|funcionou|funcionando|passa|passam|compila|resolveu|resolvido"
     r"|corrigido|corrigiu|certo|certa|correto|correta|ajudou|deu certo)|falha\w*|falhou"
     r"|(?<!nao esta )(?:errado|errada|incorreto|incorreta|quebrado|quebrada)"
     r"|(?:erro|problema|bug) (?:\w+ ){0,2}(?:persiste|continua|permanece|la|aparece|aparecendo)|dando erro|da erro"
@@ -199,7 +206,8 @@ _DUTCH = Language(
     r"|programma|build"
     r"|opdracht|resultaat|uitvoer|antwoord|tests?|testen|fout|probleem|bug|aanpassing(?:en)?))",
     still=r"(?:nog steeds|nog altijd|nog|weer|opnieuw|alweer)",
-    wrong=r"(?:(?:werkt|werken|klopt|kloppen|lukt|helpt|gaat|slaagt|slagen|is|zijn|werkte"
+    wrong=r"(?:is (?:\w+ )?niets (?:veranderd|opgelost|beter)|(?:verandert|lost) niets(?: op)?"
+    r"|(?:werkt|werken|klopt|kloppen|lukt|helpt|gaat|slaagt|slagen|is|zijn|werkte"
     r"|heeft) (?:\w+ ){0,4}(?:niet|niets)"
     r"(?: (?:gewerkt|geholpen|goed|opgelost|juist|correct))?|(?<!niet )(?:fout|verkeerd|kapot|stuk)(?!\w)|faalt"
     r"|falen|mislukt|mislukken|crasht"
@@ -218,7 +226,7 @@ _CHINESE = Language(
     opening=r"不|是的|对|嗯|好的?|谢谢(?:你|您)?|抱歉|可惜|不好意思|但是|可是|现在|太好了|很好|完美|多谢",
     work=r"(?:它|这个?|那个?|这样|(?:这个|你的|这次的?)?(?:测试|构建|编译|结果|程序|代码|修改|改动|修复|输出|问题|错误|脚本|方案))",
     still=r"(?:还是|还在|还没有?|还不|仍然?|依然|依旧|又|再次|总是|仍旧)",
-    wrong=r"(?:不(?:工作|行|对|管用|起作用|能用|能工作|正确|正常|好使|通过)|无法(?:工作|运行|使用)|没(?:有)?(?:用|修好|解决|生效|成功|通过|效果|修复|变)"
+    wrong=r"(?:(?:什么|啥)(?:都|也)没(?:有)?(?:解决|修好|修复|变|改变)?|没有?(?:任何)?(?:变化|改变|改善)|不(?:工作|行|对|管用|起作用|能用|能工作|正确|正常|好使|通过)|无法(?:工作|运行|使用)|没(?:有)?(?:用|修好|解决|生效|成功|通过|效果|修复|变)"
     r"|失败|报错|出错|错误|错了|错的|是错|有问题|不通过|崩溃|坏了|(?:问题|错误)(?:依然|仍然?|还是?)(?:存在|在|有)|没好|不能(?:用|工作|运行|通过))",
     same=r"(?:同样|一样|相同)的?(?:错误|问题|报错)",
     undo=r"(?:请)?(?:把[^,]{0,12})?(?:撤销|还原|回退|撤回|回滚|恢复原样)",
@@ -236,6 +244,7 @@ _JAPANESE = Language(
     wrong=r"(?:動(?:き|か|作し|いて(?:い)?|作して(?:い)?)(?:ません|ない)|うまく(?:いか|いき|いって(?:い)?|動か|動き)(?:ません|ない|なかった)|失敗"
     r"|間違(?:い|え|って)|違(?:い|って)(?:ます|います|いる)|違う|直って(?:い)?(?:ません|ない)|解決(?:し|できて|して)(?:い)?(?:ません|ない)"
     r"|エラー(?:が|に|は)(?:\w{0,4})(?:出|なり|なる|残|発生|消え(?:ません|ない))|エラーのまま|落ち(?:ます|る)|壊れ|正しく(?:ありません|ない)"
+    r"|何も(?:変わ|直|解決)\w{0,4}(?:ません|ない|なかった)"
     r"|おかしい|だめ|ダメ|駄目|できて(?:い)?(?:ません|ない)|通(?:り|って(?:い)?|ら)(?:ません|ない))",
     same=r"同じ(?:エラー|問題|バグ)",
     undo=r"[^,]{0,16}(?:元に戻して|取り消して|戻してください|取り消してください)",
