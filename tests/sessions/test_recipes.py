@@ -14,6 +14,7 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.llm.scripted import ScriptedModel
+from reasoningbank.sessions.changes import doing_of
 from reasoningbank.sessions.recipes import passed_commands, recipes_of
 from reasoningbank.sessions.signatures import is_near, read_signature, signature_of
 from reasoningbank.types.memory import Memory
@@ -89,6 +90,20 @@ def test_an_edit_is_quoted_by_the_lines_that_differ() -> None:
     assert "- in app/pages.py: `size - 1` became `size`" in recipe.content
     assert recipe.content.endswith("Then `pytest -q` passed (pytest: 4 passed).")
     assert recipe.steps == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    cc main.c", "\tcc main.c", "`\u00b7\u00b7\u00b7\u00b7cc main.c` became `\u21e5cc main.c`"),
+        ("a: 1\n\tb: 2", "a: 1\n  b: 2", "`\u21e5b: 2` became `\u00b7\u00b7b: 2`"),
+        ("EOF  ", "EOF", "`EOF\u00b7\u00b7` became `EOF`"),
+        ("run x\r", "run x", "`run x\u240d` became `run x`"),
+        ("a: 1\n\nb: 2", "a: 1\nb: 2", "removed blank lines"),
+    ],
+)
+def test_a_change_of_white_space_alone_is_shown_by_signs(old: str, new: str, said: str) -> None:
+    assert [change.text for change in doing_of(edit("Makefile", old, new)).changes] == [f"in Makefile: {said}"]
 
 
 def edit(place: str, old: str, new: str) -> Step:

@@ -621,15 +621,37 @@ def _sides(arguments: Mapping[str, object]) -> tuple[str, str]:
 
 def _became(old: str, new: str) -> str:
     """Return the lines that differ, quoted."""
-    before, after = old.strip("\n").splitlines(), new.strip("\n").splitlines()
+    before, after = (text.split("\n") if text else [] for text in (old.strip("\n"), new.strip("\n")))
     while before and after and before[0] == after[0]:
         before, after = before[1:], after[1:]
     while before and after and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
     gone, came = cut("\n".join(before), _MAX_SIDE), cut("\n".join(after), _MAX_SIDE)
+    if gone == came:
+        # Such a change is of white space alone, which a quote on one line would hide: it is shown by signs.
+        gone, came = (cut(_blanks_shown(lines), _MAX_SIDE) for lines in (before, after))
+    if not gone and not came:
+        return "removed blank lines" if len(before) > len(after) else "added blank lines"
     if not gone:
         return f"added `{came}`"
     return f"`{gone}` became `{came}`" if came else f"removed `{gone}`"
+
+
+def _blanks_shown(lines: Sequence[str]) -> str:
+    """Return the lines with a sign for each blank that could not be seen: tabs, those around a line, its end."""
+    shown = []
+    for line in lines:
+        body = line.strip(" \t\r")
+        start = len(line) - len(line.lstrip(" \t\r"))
+        edges = (_signs(line[:start], " "), _signs(line[start + len(body) :], " "))
+        inner = re.sub(r" {2,}", lambda blanks: "\u00b7" * len(blanks[0]), _signs(body))
+        shown.append(f"{edges[0]}{inner}{edges[1]}")
+    return "\u21b5".join(shown)
+
+
+def _signs(text: str, blanks: str = "") -> str:
+    signs = {"\t": "\u21e5", "\r": "\u240d", **({" ": "\u00b7"} if blanks else {})}
+    return "".join(signs.get(each, each) for each in text)
 
 
 def _arguments(action: str) -> Mapping[str, object]:
