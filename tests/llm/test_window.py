@@ -139,6 +139,8 @@ OVERFLOWS = {
     "llama.cpp, slots": '{"error":{"message":"failed to find a memory slot for batch of size 512"}}',
     "llama.cpp, full": '{"error":{"message":"the KV cache is full - try increasing it via the context size"}}',
     "MLC": "Request prompt has 5000 tokens in total, larger than the model input length limit 4096.",
+    "MLC, capacity": "Request prompt has 9000 tokens in total, larger than the model capacity 8192.",
+    "any, capacity": "The input of 9,000 tokens exceeds the model's capacity of 8,192 tokens.",
 }
 SIZES = {"llama.cpp": 4096, "LM Studio": 4096, "LM Studio, end": 4096, "vLLM": 4096, "vLLM, model length": 4096}
 SIZES |= {"OpenAI": 272_000, "Anthropic": 200_000, "Anthropic, answer": 200_000, "Google": 1_048_576, "TGI": 4096}
@@ -147,7 +149,7 @@ SIZES |= {"vLLM, passed": 8192, "OpenRouter": 32_768, "Fireworks": 4096, "xAI": 
 SIZES |= {"Cerebras": 8192, "llama-cpp-python": 4096, "Moonshot": 131_072, "DashScope": 30_720, "Vertex": 32_768}
 SIZES |= {"MLC": 4096, "DeepSeek": 65_536, "Together": 4097, "TGI, inputs": 4095, "SGLang, total": 32_768}
 SIZES |= {"RKLLama": 1020, "Vertex, unnamed": 1_048_576, "Cloudflare": 8192, "Copilot": 128_000, "watsonx": 8192}
-SIZES |= {"SiliconFlow": 32_768, "DS4": 8192, "DeepSpeed": 4096}
+SIZES |= {"SiliconFlow": 32_768, "DS4": 8192, "DeepSpeed": 4096, "MLC, capacity": 8192, "any, capacity": 8192}
 
 
 @promise(
@@ -184,6 +186,8 @@ def test_servers_words_for_too_long_are_known(name: str) -> None:
         "temperature exceeds the maximum of 2",
         "Invalid 'user': string too long. Expected a string with maximum length 64, but got one with length 90.",
         "string too long: at most 64 characters for user",
+        "The model is at capacity; try again later",
+        "The rate of requests exceeds the model's capacity at the moment",
     ],
 )
 def test_other_errors_are_no_overflow(said: str) -> None:

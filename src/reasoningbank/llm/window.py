@@ -45,7 +45,8 @@ _TOO_LONG = re.compile(
     r"|inputs?.{0,20}tokens.{0,40}must be <=|reduce the length of (?:the|your) (?:messages|prompt|input)"
     r"|too many (?:input )?tokens (?:in|for) (?:the )?(?:prompt|request|model|context)"
     r"|too many (?:input )?tokens[.:] (?:max|size|total)|input tokens exceeded|maximum prompt length"
-    r"|longer than the model'?s? (?:context|input)|larger than the model input length"
+    r"|(?:larger|longer|greater|more) than the model(?:'?s)? (?:input|capacity|context)"
+    r"|(?:prompt|input|tokens)[^.\n]{0,60} exceed(?:s|ed|ing)? (?:the )?(?:model(?:'?s)?|context) capacity"
     r"|(?:input|prompt) length[^.\n]{0,60}exceeds|prompt exceeds max|exceed(?:s|ed)? (?:the )?model'?s? token"
     r"|context window exceeds|model'?s context length is only|n_keep[^\n]{0,20}>= ?n_ctx"
     r"|(?:prompt|input)[^.\n]{0,40} is too long|range of input length|must have less than \d+ tokens"
@@ -84,6 +85,7 @@ _OF_A_TIME = re.compile(
 _SAID = (
     re.compile(r"[\"']?n_ctx[\"']?\s*[:=(]\s*(\d{3,8})"),
     re.compile(r"(?:maximum allowed length|model'?s context length|max_num_tokens) \((\d[\d,]{2,9})", re.I),
+    re.compile(r"(?:model'?s?|context) (?:capacity|input length limit)(?: of| is|:)?\s*\(?(\d[\d,]{2,9})", re.I),
     re.compile(r"maximum (?:prompt|context) length(?: is|:)? (\d[\d,]{2,9})", re.I),
     re.compile(r"(?:exceeds|input length) limit (?:of )?(\d[\d,]{2,9})", re.I),
     re.compile(r"(?:max input tokens|token limit): (\d[\d,]{2,9})|while limit is (\d[\d,]{2,9})", re.I),
