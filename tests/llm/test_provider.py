@@ -231,7 +231,7 @@ def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -
 @promise(
     "llm:usage",
     "An answer whose usage is empty or not whole is read like any other; what is reported is booked, a total alone "
-    "too, and only what is not reported is counted by us.",
+    "too, the larger one where total and parts differ, and only what is not reported is counted by us.",
     source="issue Any model (budget)",
 )
 @pytest.mark.parametrize(
@@ -243,6 +243,9 @@ def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -
         ({"prompt_tokens": 70, "total_tokens": 90}, 90),
         ({"completion_tokens": 20, "total_tokens": 90}, 90),
         ({"input_tokens": 70, "output_tokens": 20}, 90),
+        ({"prompt_tokens": 70, "completion_tokens": 20, "total_tokens": 290}, 290),
+        ({"prompt_tokens": 70, "completion_tokens": 20, "total_tokens": 20}, 90),
+        ({"input_tokens": 70, "output_tokens": 20, "total_tokens": 290}, 290),
         ({}, 0),
         (None, 0),
     ],

@@ -460,14 +460,15 @@ _READ_NAMES, _WRITTEN_NAMES = ("prompt_tokens", "input_tokens"), ("completion_to
 def _told_usage(usage: Mapping[str, object], text: str) -> tuple[int, int] | None:
     """Return the tokens of prompt and answer that a server reports; None when it reports nothing that can be booked.
 
-    Of a total alone the answer's share is counted by us: together they are what was reported.
+    Of a total alone the answer's share is counted by us: together they are what was reported. A total above both holds
+    thoughts that the answer's share leaves out: they are the answer's.
     """
     read, written, total = (
         next((each for name in names if isinstance(each := usage.get(name), int) and each >= 0), None)
         for names in (_READ_NAMES, _WRITTEN_NAMES, ("total_tokens",))
     )
     if read is not None and written is not None:
-        return read, written
+        return read, max(written, (total or 0) - read)
     if not total:
         return None
     if read is not None:
