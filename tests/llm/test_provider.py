@@ -9,16 +9,18 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from llm.replay_server import ReplayServer, Reply, completion
 from promises import promise
 from reasoningbank.errors import BudgetExhausted, ConfigurationError, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm import LEDGER, open_model
 from reasoningbank.llm.budget import TokenBudget
+from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.provider import ATTEMPTS, MAX_OUTPUT_TOKENS, ProviderModel
 from reasoningbank.settings import on_this_machine
 from reasoningbank.types.ports import Completion, Prompt
@@ -226,6 +228,132 @@ def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -
     always = Outcome([refusal] * 4)
     assert "refused the request" in failed(always).message
     assert len(always.requests) == 3
+
+
+@promise("llm:ways")
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (501, "response_format is not implemented"),
+        (500, "Failed to initialize samplers: failed to parse grammar"),
+        (500, "failed to parse grammar"),
+        (405, "json_schema is not available for this model"),
+        (404, "No endpoints found that support structured outputs"),
+        (415, "Unsupported response_format"),
+    ],
+)
+def test_a_refusal_of_the_format_is_one_whichever_status_it_has(status: int, said: str) -> None:
+    outcome = Outcome([Reply(status=status, body=json.dumps({"error": {"message": said}})), ANSWER])
+    assert (outcome.answer is not None, len(outcome.requests), outcome.waits) == (True, 2, [])
+    assert outcome.requests[1].body["response_format"] == {"type": "json_object"}
+    for other in (Reply(status=503, body=said), Reply(status=500, body="the database is locked")):
+        formats = [str(request.body["response_format"])[:24] for request in Outcome([other, ANSWER]).requests]
+        assert len(formats) == 2
+        assert formats[0] == formats[1]
+
+
+@promise("llm:ways")
+@pytest.mark.parametrize("named", ["stream_options", "parallel_tool_calls", "user", "stream", "temperature"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unrecognized request argument supplied: {}",
+        "Unsupported parameter: '{}' is not supported with this model.",
+        "got an unexpected keyword argument '{}'",
+        "{}: Extra inputs are not permitted",
+        "Unknown field `{}`. Known fields: messages, response_format",
+    ],
+)
+def test_an_argument_that_is_not_known_does_not_cost_the_format(said: str, named: str) -> None:
+    outcome = Outcome([Reply(status=400, body=json.dumps({"error": {"message": said.format(named)}})), ANSWER])
+    left_out = named in ("stream", "temperature")
+    assert (outcome.answer is not None, len(outcome.requests)) == (left_out, 1 + left_out)
+    assert all("json_schema" in str(request.body["response_format"]) for request in outcome.requests)
+    assert not left_out or named not in outcome.requests[1].body
+
+
+@promise(
+    "llm:refused-answers",
+    "When a server says that the model's answer is not the JSON that was asked for, it is asked once more; after two "
+    "such answers JSON is asked for in the next way.",
+    source="issue Any model (answers)",
+)
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Failed to generate JSON. See 'failed_generation'.", "code": "json_validate_failed"},
+        {"message": "Failed to validate JSON", "failed_generation": "prompt too long, unknown parameter 'x'"},
+        {"message": "Parsing failed.", "code": "output_parse_failed"},
+        {"message": "The model generated invalid JSON"},
+    ],
+)
+def test_an_answer_that_a_server_refuses_is_asked_for_once_more(error: Mapping[str, str]) -> None:
+    class Opinion(BaseModel):
+        verdict: str
+
+    refusal = Reply(status=400, body=json.dumps({"error": error}))
+    for refused, formats in ((1, ["json_schema", "json_schema"]), (2, ["json_schema", "json_schema", "json_object"])):
+        with ReplayServer([*[refusal] * refused, ANSWER]) as server:
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            assert exchange(model, PROMPT, Opinion).answer.verdict == "success"
+            assert [json.loads(each.text)["response_format"]["type"] for each in server.requests] == formats
+            assert ["could not be used" in each.text for each in server.requests] == [False, *[True] * refused]
+            assert {each.body["max_tokens"] for each in server.requests} == {MAX_OUTPUT_TOKENS}
+    cut = {"message": "max completion tokens reached before generating valid JSON", "code": "json_validate_failed"}
+    answer = Outcome([Reply(status=400, body=json.dumps({"error": cut}))]).answer
+    assert answer is not None
+    assert (answer.text, answer.cut) == ("", True)
+
+
+@promise(
+    "llm:system-role",
+    "A model whose chat template knows no system role is told its instructions in the user's message, at that URL "
+    "from then on, in whatever way JSON is asked for.",
+    source="issue Any model (answers)",
+)
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "System role not supported"),
+        (500, "Jinja Exception: System role not supported"),
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model."),
+        (400, "Developer instruction is not enabled for models/gemma-3-1b-it"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (400, "Only user and assistant roles are supported!"),
+        (422, "messages.0.role: Input should be 'user' or 'assistant'"),
+        (400, "This model does not support system messages"),
+        (400, "Unexpected message role."),
+    ],
+)
+def test_a_template_without_a_system_role_is_told_all_as_the_user(status: int, said: str) -> None:
+    refusal = Reply(status=status, body=json.dumps({"error": {"message": said}}))
+    formats = Reply(status=400, body='{"error": {"message": "response_format is not supported"}}')
+    with ReplayServer([refusal, ANSWER, formats, formats, ANSWER, *[refusal] * ATTEMPTS]) as server:
+        for _ in range(2):
+            model = ProviderModel(provider="openai", model="m", url=server.url, sleep=lambda _: None)
+            assert model.complete(PROMPT, SCHEMA).text == ANSWER
+        with pytest.raises(ModelUnavailable):
+            model.complete(PROMPT, SCHEMA)
+        told = [json.loads(request.text)["messages"] for request in server.requests]
+    assert [[each["role"] for each in messages] for messages in told] == [["system", "user"], *[["user"]] * 5]
+    for messages in told[1:]:
+        assert messages[0]["content"].startswith("Judge it.")
+        assert "session" in messages[0]["content"]
+    assert ["verdict" in str(messages) for messages in told] == [False, False, False, True, True, True]
+
+
+@promise(
+    "llm:withheld",
+    "An answer that a provider's filter has cut or replaced is none, and what it used is booked.",
+    source="issue Any model (answers)",
+)
+def test_an_answer_that_a_filter_stopped_is_none(tmp_path: Path) -> None:
+    body = json.loads(completion(ANSWER, input_tokens=70, output_tokens=9).body)
+    body["choices"][0]["finish_reason"] = "content_filter"
+    budget = TokenBudget(tmp_path / "ledger", 100_000)
+    outcome = Outcome([Reply(body=json.dumps(body))], budget=budget)
+    assert "refused to speak" in failed(outcome).message
+    assert (len(outcome.requests), budget.spent()) == (1, 79)
 
 
 @promise(

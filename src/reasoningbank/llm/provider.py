@@ -20,7 +20,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
-from reasoningbank.llm.refusals import answer_limit, refused_parameter, refuses_format, renames_limit
+from reasoningbank.llm.refusals import (
+    answer_limit,
+    answer_was_cut,
+    refused_parameter,
+    refuses_answer,
+    refuses_format,
+    refuses_system,
+    renames_limit,
+)
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import (
     OTHER_TOKENIZERS,
@@ -103,7 +111,8 @@ _REJECTED_STATUS = (400, 422)
 _TOO_LARGE_STATUS = 413
 """Also of a proxy before the server, and of what is longer than a minute's tokens: less of it may pass."""
 _REQUEST_TIMEOUT, _TOO_MANY_STATUS = 408, 429
-_BUSY_STATUS = (401, 403, 404, _REQUEST_TIMEOUT, _TOO_MANY_STATUS, 502, 503, 504)
+_NOT_FOUND_STATUS = 404
+_BUSY_STATUS = (401, 403, _NOT_FOUND_STATUS, _REQUEST_TIMEOUT, _TOO_MANY_STATUS, 502, 503, *_UNKNOWN_STATUS)
 """Statuses whose words are about a key, a place or the moment, not about the request."""
 _UNPARSED = re.compile(
     r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
@@ -126,6 +135,9 @@ class Failure:
         parameter: The parameter that was refused and can be left out; empty when none was.
         unparsed: True when the model answered and its server could not make out what, as llama.cpp's says of an
             answer that was cut.
+        unread: True when the model answered and its server says that this is not the JSON that was asked for.
+        cut: True when that answer was longer than it was allowed to be.
+        system_refused: True when the model takes no instructions but from the user.
         wait: Seconds that the provider asked to wait; None when it did not say.
     """
 
@@ -138,6 +150,9 @@ class Failure:
     answer_limit: int = 0
     parameter: str = ""
     unparsed: bool = False
+    unread: bool = False
+    cut: bool = False
+    system_refused: bool = False
     wait: float | None = None
 
 
@@ -160,6 +175,11 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
     status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
     what, hint, transient = _told(error, timeout)
     said = f"{getattr(error, 'body', None) or ''} {error}"
+    about_request = status is not None and status not in _BUSY_STATUS
+    # First, because such an error may hold what the model wrote, in which any word may stand.
+    if about_request and refuses_answer(said):
+        told = ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint)
+        return Failure(error=told, unbilled=True, unread=True, cut=answer_was_cut(said))
     if (
         isinstance(error, exceptions.ModelContextWindowExceededError)
         or status == _TOO_LARGE_STATUS
@@ -175,18 +195,22 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
     refused = status is not None and status not in _UNKNOWN_STATUS
     rejected = status in _REJECTED_STATUS
     renamed = rejected and renames_limit(said)
-    about_request = status is not None and status not in _BUSY_STATUS and not renamed and not is_of_a_time(said)
-    limit = answer_limit(said, asked) if about_request else 0
+    about_request = about_request and not is_of_a_time(said)
+    limit = answer_limit(said, asked) if about_request and not renamed else 0
+    system_refused = about_request and refuses_system(said)
     parameter = refused_parameter(said) if rejected and not (renamed or limit) else ""
+    names_format = (about_request or status == _NOT_FOUND_STATUS) and not rejected and refuses_format(said, named=True)
     return Failure(
         error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),
-        transient=(transient or status == _REQUEST_TIMEOUT) and not (unparsed or limit),
+        transient=(transient or status == _REQUEST_TIMEOUT)
+        and not (unparsed or limit or system_refused or names_format),
         unparsed=unparsed,
         unbilled=local or refused or _never_sent(error) or isinstance(error, exceptions.UserError),
         renamed=renamed,
         answer_limit=limit,
         parameter=parameter,
-        rejected=rejected and not (limit or parameter) and refuses_format(said),
+        system_refused=system_refused,
+        rejected=not (unparsed or limit) and (names_format or (rejected and refuses_format(said))),
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
     )
 
@@ -295,6 +319,7 @@ class ProviderRequest:
     timeout: float
     way: Way = "native"
     renamed: bool = False
+    joined: bool = False
     dropped: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -345,13 +370,16 @@ async def _ask(question: ProviderRequest) -> ProviderAnswer:
         response = await model_request(
             model,
             [
-                ModelRequest.user_text_prompt(
+                ModelRequest.user_text_prompt(_joined(question, way))
+                if question.joined
+                else ModelRequest.user_text_prompt(
                     _sendable(question.prompt.material), instructions=_sendable(question.prompt.instructions)
                 )
             ],
             model_settings=_settings(question, model),
             model_request_parameters=ModelRequestParameters(
                 output_mode="native" if way == "native" else "prompted",
+                prompted_output_template=False if question.joined else None,
                 output_object=OutputObjectDefinition(
                     json_schema=dict(question.schema), name=re.sub(r"\W+", "_", question.prompt.name)[:64] or "answer"
                 ),
@@ -366,6 +394,16 @@ async def _ask(question: ProviderRequest) -> ProviderAnswer:
         output_tokens=response.usage.output_tokens,
         finish=response.finish_reason or "",
     )
+
+
+def _joined(question: ProviderRequest, way: Way) -> str:
+    """Return all that is said as one text, for models that take instructions from nobody but the user."""
+    from pydantic_ai.profiles import DEFAULT_PROMPTED_OUTPUT_TEMPLATE
+
+    said = [question.prompt.instructions]
+    if way != "native":
+        said.append(DEFAULT_PROMPTED_OUTPUT_TEMPLATE.format(schema=_schema_words(question.schema)).strip())
+    return _sendable("\n\n".join((*said, question.prompt.material)))
 
 
 def _settings(question: ProviderRequest, model: Model) -> ModelSettings:
@@ -386,6 +424,10 @@ def _settings(question: ProviderRequest, model: Model) -> ModelSettings:
         settings["max_tokens"] = question.max_thoughts
     if {"max_tokens", "max_completion_tokens"} <= question.dropped:
         del settings["max_tokens"]
+    if question.provider == "openai" and "stream" in question.dropped:
+        from openai import Omit
+
+        settings["extra_body"] = {"stream": Omit()}
     return settings
 
 
@@ -425,6 +467,8 @@ def _model(question: ProviderRequest, client: AsyncClient) -> Model:
             profile=OpenAIModelProfile(
                 openai_chat_supports_max_completion_tokens=question.renamed,
                 supports_json_object_output=question.way != "plain",
+                openai_supports_strict_tool_definition="strict" not in question.dropped,
+                openai_chat_supports_multiple_system_messages=False,
                 # The library keeps thoughts that never end as text and drops their mark, by which we refuse them.
                 thinking_tags=("\0", "\0"),
             ),
@@ -665,14 +709,27 @@ class ProviderModel:
                         context=result.input_tokens + result.output_tokens,
                     )
                 self._learned.read(needed)
+                self._learned.answer_read(True)
+                if result.finish == "content_filter":
+                    raise ModelUnavailable(
+                        f"{self.name} refused to speak about this text.", hint="Choose another model."
+                    )
                 return result
+            again = self._learned.unread and way != ways[-1]
+            if result.unread and not again:
+                self._learned.answer_read(False)
+                finish = "length" if result.cut else "error"
+                return ProviderAnswer(
+                    text="", model=self._model, way=way, input_tokens=0, output_tokens=0, finish=finish
+                )
             if result.unparsed:
                 return ProviderAnswer(
                     text="", model=self._model, way=way, input_tokens=0, output_tokens=0, finish="length"
                 )
             if self._changed(result, question):
                 longest = min(longest, self._learned.answer_limit or longest)
-            elif result.rejected and way != ways[-1]:
+            elif (result.rejected or result.unread) and way != ways[-1]:
+                self._learned.answer_read(True)
                 said_before, way = way != "native", ways[ways.index(way) + 1]
                 self._learned.format_refused(ways.index(way))
                 if prompt.flexible and self._learned.overflowed and not said_before:
@@ -692,6 +749,9 @@ class ProviderModel:
         """Return whether a refusal taught something that changes the next request; it holds for later ones too."""
         if result.renamed and not question.renamed:
             self._learned.limit_renamed()
+            return True
+        if result.system_refused and not question.joined:
+            self._learned.system_refused()
             return True
         if 0 < result.answer_limit < max(question.max_tokens, question.max_thoughts):
             self._learned.answer_refused(result.answer_limit)
@@ -722,6 +782,7 @@ class ProviderModel:
             timeout=self._timeout or self._seconds(prompt, longest),
             way=way,
             renamed=self._learned.renamed,
+            joined=self._learned.joined,
             dropped=self._learned.dropped,
         )
 

@@ -1,7 +1,8 @@
 """What a server says when it refuses a request for something other than the prompt's length.
 
-Three things can be changed and asked again: how JSON is asked for, how long the answer may be, and a parameter that the
-server or the model does not know, such as a temperature that a reasoning model has fixed.
+Four things can be changed and asked again: how JSON is asked for, how long the answer may be, who gives the
+instructions, and a parameter that the server or the model does not know, such as a temperature that a reasoning model
+has fixed.
 """
 
 from __future__ import annotations
@@ -13,18 +14,56 @@ LEAST_ANSWER = 16
 """No answer of fewer tokens is asked for."""
 _LEAST_GUESSED = 128
 """Nor one of fewer where the server names no number: then something else is the matter."""
-OPTIONAL = ("temperature", "top_p", "seed", "max_completion_tokens", "max_tokens")
+OPTIONAL = ("temperature", "top_p", "seed", "max_completion_tokens", "max_tokens", "stream", "strict")
 """Parameters without which a request means the same; a longer name stands before one that it holds."""
+_FREE = ("stream", "strict")
+"""Those of them that any sentence about a value may speak of."""
 _LONGEST = 8_000
 
 _FORMAT = re.compile(
     r"response[ _-]?(?:format|schema|json|mime)|json[ _-]?(?:schema|object|mode)|\bschemas?\b|grammar|guided[ _-]?"
     r"|structured[ _-]?(?:output|response|generation)|output[ _-]?(?:format|config|schema)"
-    r"|(?:unsupported|unknown|unrecognized|unexpected)[ _-]?(?:request )?(?:parameter|argument|field|option)"
+    r"|initiali[sz]e (?:the )?samplers?",
+    re.IGNORECASE,
+)
+_UNKNOWN_ARGUMENT = re.compile(
+    r"(?:unsupported|unknown|unrecognized|unexpected)[ _-]?(?:request )?(?:parameter|argument|field|option)"
     r"|(?:parameter|argument|field|option)s?\b[^\n]{0,60}\b(?:not|isn't|un)[ -]?(?:supported|allowed|permitted|known)"
     r"|extra (?:inputs?|fields?)",
     re.IGNORECASE,
 )
+_ARGUMENT_NAMED = re.compile(
+    r"(?:unsupported|unknown|unrecogni[sz]ed|unexpected|extra)[ _-]?(?:keyword |request |body )?"
+    r"(?:parameter|argument|field|option|input|key|property|propertie)s?(?: supplied| received| provided| found)?"
+    r"(?:\s*[:=]\s*[\[(]?[`'\"]?|\s*[`'\"])(?P<behind>[a-z_][\w.]*)"
+    r"|(?P<before>[a-z_][\w.]*)[`'\"]?\s*[:=]?\s*extra (?:inputs?|fields?)"
+    r"|(?:parameter|argument|field|option)s?\s*:?\s*[`'\"](?P<quoted>[a-z_][\w.]*)[`'\"]\s*(?:is|are) (?:not|un)",
+    re.IGNORECASE,
+)
+_FORMAT_PART = re.compile(
+    r"response_?(?:format|schema|json|mime)|json|schema|grammar|guided|structured|output_(?:config|format)|strict"
+    r"|\A(?:format|type)\Z",
+    re.IGNORECASE,
+)
+_SYSTEM_REFUSED = re.compile(
+    r"(?:system|developer)[`'\"]?[ _-](?:role|message|prompt|instruction)s?\b[^\n.]{0,40}"
+    r"(?:\bnot\b|n't\b|\bunsupported|\binvalid|\bunknown|\bdisabled|\bcannot\b)"
+    r"|(?:not|n't|cannot|un)[ -]?(?:support|accept|allow|permit|know|recogni[sz]e)\w*[^\n.]{0,30}"
+    r"(?:[`'\"](?:system|developer)[`'\"]|\b(?:system|developer)[ _-](?:role|message|prompt|instruction))"
+    r"|(?:invalid|unexpected|unknown|unsupported|illegal)(?: message)? role\b"
+    r"[^\n\w]{0,6}(?:system|developer|\Z|[.!\"'])"
+    r"|(?<!system message, )(?:conversation )?roles must alternate"
+    r"|only (?:the )?[`'\"]?user[`'\"]?(?:,| and| or)(?: the)? [`'\"]?(?:assistant|model)[`'\"]?[^\n]{0,30} roles?"
+    r"|(?:input|role) (?:should|must) be (?:one of )?[`'\"]?user[`'\"]?(?:,| or) [`'\"]?(?:assistant|model)\b",
+    re.IGNORECASE,
+)
+"""Words of chat templates, and of servers of models, that know no instructions beside what the user says."""
+_UNREAD = re.compile(
+    r"json_validate_failed|failed_generation|output_parse_failed|failed to (?:generate|validate) (?:valid )?json"
+    r"|(?:model|generated|generation)\b[^\n.]{0,40}(?:not (?:a )?valid|invalid) json",
+    re.IGNORECASE,
+)
+_CUT = re.compile(r"max(?:imum)? (?:completion |output |new )?tokens? (?:limit )?(?:was |were )?reached", re.IGNORECASE)
 _RENAMED = re.compile(
     r"\buse\b[^\n]{0,40}max_completion_tokens|max_completion_tokens[^\n]{0,40}\binstead", re.IGNORECASE
 )
@@ -56,9 +95,35 @@ _NUMBER = re.compile(r"(?<![\w.\[-])\d{1,3}(?:,\d{3})+(?![\w-])|(?<![\w.-])\d{2,
 _STATUS = re.compile(r"(?:status(?:_code)?|code|http)[\"']?\s*[:=]\s*[\"']?\d{3}\b", re.IGNORECASE)
 
 
-def refuses_format(said: str) -> bool:
-    """Return whether a server does not know how JSON is asked for; any other refusal would be the same without."""
-    return _FORMAT.search(said) is not None
+def refuses_format(said: str, *, named: bool = False) -> bool:
+    """Return whether a server does not know how JSON is asked for; any other refusal would be the same without.
+
+    Args:
+        said: The server's words.
+        named: Something of the format must be named; else it may also be any parameter that is not known.
+    """
+    unknown = [next(filter(None, found.groups())) for found in _ARGUMENT_NAMED.finditer(said)]
+    if unknown:
+        return any(_FORMAT_PART.search(each) for each in unknown)
+    if named or _FORMAT.search(said) is not None:
+        return _FORMAT.search(said) is not None
+    exact = _exact_parameter(said)
+    return _UNKNOWN_ARGUMENT.search(said) is not None and (not exact or _FORMAT_PART.search(exact) is not None)
+
+
+def refuses_system(said: str) -> bool:
+    """Return whether a model takes no instructions but from the user, as some chat templates do."""
+    return _SYSTEM_REFUSED.search(said[:_LONGEST]) is not None
+
+
+def refuses_answer(said: str) -> bool:
+    """Return whether a server says that the model answered, and that the answer is not the JSON that was asked for."""
+    return _UNREAD.search(said) is not None
+
+
+def answer_was_cut(said: str) -> bool:
+    """Return whether such an answer was longer than it was allowed to be."""
+    return _CUT.search(said) is not None
 
 
 def renames_limit(said: str) -> bool:
@@ -69,14 +134,11 @@ def renames_limit(said: str) -> bool:
 def refused_parameter(said: str) -> str:
     """Return the optional parameter that a server refuses; empty when it names none, or another one first."""
     beginning = said[:_LONGEST]
-    exact = re.search(r"[\"']param[\"']\s*:\s*[\"']([\w.]+)[\"']", beginning) or re.search(
-        r"[\"']loc[\"']\s*:\s*[\[(][^\])]*?[\"'](?!body\b)(\w+)[\"']", beginning
-    )
-    if exact and (named := exact[1].split(".")[0]) != "messages":
+    if (named := _exact_parameter(beginning)) and named != "messages":
         return named if named in OPTIONAL else ""
     places: dict[str, int] = {}
     for name in (*OPTIONAL, "response_format"):
-        refusing = _UNKNOWN if name.startswith("max_") else _REFUSING
+        refusing = _UNKNOWN if name in _FREE or name.startswith("max_") else _REFUSING
         near = rf"(?<![\w.]){name}(?!\w)"
         found = re.search(
             rf"{near}[^\n]{{0,60}}?\b{refusing}\b|\b{refusing}\b[^\n]{{0,60}}?{near}", beginning, re.IGNORECASE
@@ -85,6 +147,14 @@ def refused_parameter(said: str) -> str:
             places[name] = found.start() + re.sub(r"(?i)\W+", " ", found.group()).casefold().find(name)
     first = min(places, key=lambda name: places[name], default="")
     return first if first in OPTIONAL else ""
+
+
+def _exact_parameter(said: str) -> str:
+    """Return the parameter that an error names in a place of its own; empty when there is none."""
+    exact = re.search(r"[\"']param[\"']\s*:\s*[\"']([\w.]+)[\"']", said) or re.search(
+        r"[\"']loc[\"']\s*:\s*[\[(][^\])]*?[\"'](?!body\b)(\w+)[\"']", said
+    )
+    return exact[1].split(".")[0] if exact else ""
 
 
 def answer_limit(said: str, asked: int) -> int:

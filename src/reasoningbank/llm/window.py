@@ -205,7 +205,7 @@ class LearnedWindow:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._named = self._refused = self._read = self._formats = self._answer_limit = 0
-        self._renamed = False
+        self._renamed = self._joined = self._unread = False
         self._dropped: frozenset[str] = frozenset()
 
     def refused(self, needed: int, named: int = 0) -> None:
@@ -256,6 +256,24 @@ class LearnedWindow:
     def dropped(self) -> frozenset[str]:
         """Names of parameters that were refused."""
         return self._dropped
+
+    def system_refused(self) -> None:
+        """Note that the model takes no instructions but from the user."""
+        self._joined = True
+
+    @property
+    def joined(self) -> bool:
+        """True when the instructions stand in the user's message."""
+        return self._joined
+
+    def answer_read(self, read: bool) -> None:
+        """Note whether the server could make out the model's last answer as the JSON that was asked for."""
+        self._unread = not read
+
+    @property
+    def unread(self) -> bool:
+        """True when the server refused the model's last answer."""
+        return self._unread
 
     def limit_renamed(self, *, back: bool = False) -> None:
         """Note that the server wants the answer's longest length under its newer name, or under the older one."""
