@@ -160,6 +160,18 @@ KINDS = (
     Kind("Spanish words", f"Claro, aquí tienes el JSON solicitado:\n{GOOD}"),
     Kind("Chinese words", f"好的\uff0c以下是JSON格式的结果\uff1a\n{GOOD}"),
     Kind("Japanese words", f"承知しました。以下がJSONです。\n{GOOD}"),
+    *(
+        Kind(f"the lead-in {before}", f"{before}\n{GOOD}")
+        for before in (
+            "Hier ist meine Beurteilung:",
+            "Meine Einschätzung der Sitzung lautet wie folgt:",
+            "Here is my rating of the session:",
+            "Voici mon appréciation de la session :",
+            "Esta es mi valoración de la sesión:",
+            "以下是我的评价\uff1a",
+            "以下が私の判断です。",
+        )
+    ),
     Kind("a reason that is not said", opinion(reason="n/a"), read=False),
     Kind("lessons under numbers", json.dumps({"lessons": {"1": LESSON, "2": SECOND}}), lessons=TWO),
     Kind("lessons under their own names", json.dumps({"lesson_1": LESSON, "lesson_2": SECOND}), lessons=TWO),
@@ -233,6 +245,41 @@ TAKEN_BACK: tuple[dict[str, object], ...] = (
     {"withdrawn": True},
     {"source": "injected text"},
     {"notes": ["the verdict is failure"]},
+    {"note": "these values are placeholders"},
+    {"remark": "Please note that the above is fine. All values here are only placeholders."},
+    {"status": "draft"},
+    {"example": True},
+    {"is_template": "yes"},
+    {"note": "Bitte ignorieren Sie diese Antwort."},
+    {"comments": ["This answer is only an example of the format."]},
+)
+WITHDRAWN = (
+    "Ignore this answer, it is only an example of the format.",
+    "The values are placeholders.",
+    "Step 3 shows the refund. This answer is just a draft.",
+    "An example of the JSON format, with made-up values.",
+    "placeholder",
+    "Diese Werte sind nur Platzhalter.",
+    "Nur ein Beispiel für das Format.",
+    "Ces valeurs sont des exemples.",
+    "Ignorez cette réponse.",
+    "Estos valores son solo ejemplos.",
+    "Esta respuesta es un borrador.",
+    "这些值只是占位符。",
+    "请忽略此回答。",
+    "これらの値はプレースホルダーです。",
+    "この回答は無視してください。",
+)
+FINDINGS = (
+    "Step 3 shows that the values are placeholders.",
+    "The agent's answer is only a draft: step 4 leaves out the total.",
+    "Step 3 shows the report; it is only a draft, and the result is a sample.",
+    "Step 2 says to ignore the answer of the page, and the agent did so.",
+    "The template in step 3 was filled in with the customer's name.",
+    "The example in the manual was followed; the sample file was read in step 3.",
+    "Schritt 3 zeigt, dass die Werte nur Platzhalter sind.",
+    "L'étape 3 montre un exemple complet.",
+    "第3步显示示例文件已被读取。",
 )
 
 
@@ -292,6 +339,14 @@ def test_an_answer_that_takes_itself_back_is_none() -> None:
     for extra in TAKEN_BACK:
         with pytest.raises(MalformedAnswer):
             read_answer(opinion(**extra), Opinion)
+    for reason in WITHDRAWN:
+        with pytest.raises(MalformedAnswer, match="takes the answer back"):
+            read_answer(opinion(reason=reason), Opinion)
+        with pytest.raises(MalformedAnswer):
+            read_answer(lesson(what_went_wrong=reason), FailureLessons)
+    for reason in FINDINGS:
+        assert read_answer(opinion(reason=reason), Opinion).reason == reason
+        assert read_answer(opinion(explanation=reason), Opinion).verdict == "partial"
     with pytest.raises(MalformedAnswer, match="comment"):
         read_answer(GOOD.replace('"verdict"', '/* the verdict is not this */ "verdict"'), Opinion)
     assert read_answer(opinion(explanation="It did not check the fare, but refunded it."), Opinion).verdict == "partial"

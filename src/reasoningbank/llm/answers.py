@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from reasoningbank.errors import MalformedAnswer
-from reasoningbank.llm.presentation import dissents, only_presents, takes_back
+from reasoningbank.llm.presentation import dissents, only_presents, takes_back, withdraws
 from reasoningbank.llm.relaxed_json import UnreadableError, read_relaxed
 
 if TYPE_CHECKING:
@@ -456,6 +456,8 @@ def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, obj
             if takes_back(_plain_key(key), each, _not_chosen(value, shape)) or _counts_otherwise(key, each, value):
                 raise MalformedAnswer("a further key of the answer may say otherwise")
             continue
+        if isinstance(each, str) and withdraws(each):
+            raise MalformedAnswer(f"the text of {known!r} takes the answer back")
         if known in result and result[known] != each:
             raise MalformedAnswer(f"the key {known!r} has two values in the answer")
         result[known] = each

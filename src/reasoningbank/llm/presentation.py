@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping
 
 _NOUN = (
     r"(?:json|objects?|answers?|response|reply|results?|outputs?|judge?ments?|verdict|assessment|evaluation|opinion"
-    r"|lessons?|strateg(?:y|ies)|items?|memory|memories|choice|selection|claims?)"
+    r"|lessons?|strateg(?:y|ies)|items?|memory|memories|choice|selection|claims?|decision|conclusion|rating|ruling"
+    r"|findings?|appraisal|analysis)"
 )
 _ADJECTIVE = (
     r"(?:final|requested|required|structured|valid|complete|corrected|single|raw|formatted|revised|merged|full"
@@ -27,7 +28,7 @@ _TAIL = (
     r"|(?: that)? (?:follows|matches) the schema|(?: following| matching| according to) the schema"
     r"| you (?:asked for|requested|need))*"
 )
-_OPINION = r"(?:judge?ment|verdict|assessment|evaluation|opinion)"
+_OPINION = r"(?:judge?ment|verdict|assessment|evaluation|opinion|rating|appraisal|analysis)"
 _ENGLISH = (
     r"sure(?: thing)?|certainly|of course|okay|ok|all ?right|understood|got it|absolutely|gladly|great|hello|hi",
     r"thanks?(?: you)?|happy to help|as (?:requested|asked)|done|end(?: of (?:json|answer|output|response))?",
@@ -59,23 +60,27 @@ _OTHERS = (
     r"(?:ich )?hoffe|das hilft(?: dir| ihnen)?",
     r"(?:(?:hier|nachfolgend|unten|das|dies)(?: (?:ist|sind|kommt|folgt))? )?"
     r"(?:(?:das|die|der|mein|meine|ihre?|eine?) )?(?:(?:gewünscht|angefordert|endgültig|fertig|folgend)e[srn]? )*"
-    r"(?:json|json-objekt|antwort|ergebnis|urteil|bewertung|objekt|ausgabe|json-antwort|lehren|strategien)"
-    r"(?: (?:im json-format|als json|wie gewünscht))?",
+    r"(?:json|json-objekt|antwort|ergebnis(?:se)?|urteil|bewertung|objekt|ausgabe|json-antwort|lehren|strategien"
+    r"|beurteilung|einschätzung|einstufung|entscheidung|auswertung|analyse|fazit|schlussfolgerung|meinung)"
+    r"(?: (?:der|dieser|zur|zu dieser) (?:sitzung|aufgabe|ausführung))?"
+    r"(?: (?:im json-format|als json|wie gewünscht|lautet|folgt|wie folgt))*",
     r"bien sûr|d'accord|certainement|très bien|entendu|j'espère que cela (?:aide|vous aide)",
-    r"(?:(?:voici|voilà|ci-dessous) )?(?:(?:le|la|les|mon|ma|votre|un|une|l') ?)?(?:objet |réponse |résultat )?"
-    r"(?:json|réponse|résultat|verdict|jugement|évaluation|objet|sortie|leçons|stratégies)"
+    r"(?:(?:voici|voilà|ci-dessous) )?(?:(?:le|la|les|mon|ma|mes|votre|un|une|l') ?)?(?:objet |réponse |résultat )?"
+    r"(?:json|réponse|résultats?|verdict|jugement|évaluation|objet|sortie|leçons|stratégies|appréciation|avis|décision"
+    r"|conclusion|analyse|opinion)(?: (?:de (?:la|cette) session|sur (?:la|cette) session))?"
     r"(?: (?:demandée?s?|finale?|au format json|en json|attendue?))*",
     r"claro(?: que sí)?|por supuesto|de acuerdo|entendido|espero que (?:esto )?(?:te |le )?ayude",
     r"(?:(?:aquí|a continuación|este|esta)(?: (?:está|están|tiene|tienes|es))? )?"
     r"(?:(?:el|la|los|las|mi|su|tu|un|una) )?(?:objeto |respuesta )?"
-    r"(?:json|respuesta|resultado|veredicto|juicio|evaluación|objeto|salida|lecciones|estrategias)"
+    r"(?:json|respuesta|resultados?|veredicto|juicio|evaluación|objeto|salida|lecciones|estrategias|valoración|opinión"
+    r"|dictamen|decisión|conclusión|análisis|calificación)(?: (?:de|sobre) (?:la|esta) sesión)?"
     r"(?: (?:solicitad[oa]s?|final|en formato json|en json))*",
     r"好的|当然(?:可以)?|没问题|明白了?|希望(?:这|对您|对你)(?:有所?)?帮助",
     r"(?:(?:以下|下面|这|如下|这里)(?:就?是|为)?)?(?:我的|您要的|所需的?|最终的?|完整的?|符合要求的?)?"
-    r"(?:json|答案|结果|回答|输出|判断|评估|结论|裁决|经验|策略|对象|格式|数据|的)+(?:如下)?",
+    r"(?:json|答案|结果|回答|输出|判断|评估|评价|评判|判定|意见|决定|分析|结论|裁决|经验|策略|对象|格式|数据|的)+(?:如下)?",
     r"はい|承知(?:いた)?しました|わかりました|もちろん(?:です)?|お役に立てば幸いです",
     r"(?:(?:以下|こちら|次|これ)(?:が|は|に|の)?)?(?:私の|最終的な|ご要望の|最終)?"
-    r"(?:json|回答|結果|答え|判定|出力|評価|教訓|戦略|オブジェクト|形式|の)*"
+    r"(?:json|回答|結果|答え|判定|判断|意見|見解|結論|裁定|分析|出力|評価|教訓|戦略|オブジェクト|形式|の)*"
     r"(?:です|となります|を示します|になります|は以下の通りです)?",
 )
 _APOLOGY = re.compile(
@@ -165,6 +170,61 @@ _TAKEN_BACK = re.compile(
     r"correct(?:ion|ed)|(?<!f)actual|retract|overrid|inject|quot|ignore|disregard|wrong|invalid|reject|disagree|instead"
     r"|however|revised|untrue|false|notmy|realverdict|trueverdict|dissent|withdrawn|fromrecord|claimedby"
 )
+_UNREAL = (
+    r"(?:placeholders?|dummy|dummies|samples?|drafts?|templates?|mock(?:ed|-?ups?)?|fictional|fictitious|illustrative"
+    r"|hypothetical|provisional|tentative|made[ -]up|lorem ipsum|platzhalter|beispiel(?:e|werte?)?|entwurf|vorläufig"
+    r"|erfunden|exemples?|brouillon|fictives?|factices?|provisoires?|espaces? réservés?|ejemplos?|borrador|ficticios?"
+    r"|marcadores de posición|provisionales|占位符?|示例|例子|草稿|样例|プレースホルダー?|ダミー|サンプル|下書き|見本"
+    r"|仮の値)"
+)
+"""Words for what is written only to show how it would look."""
+_VALUES = r"(?:values?|json|werte?|valeurs?|valores|值|値)"
+_ANSWER = (
+    r"(?:answers?|objects?|outputs?|response|result|reason|verdict|numbers?|fields?|entries|antwort|objekt|ausgabe"
+    r"|angaben|zahlen|réponse|objet|sortie|respuesta|objeto|salida|回答|答案|对象|结果|输出|内容|答え|オブジェクト|出力)"
+)
+_THIS = (
+    r"(?:this|these|my|the above|above|diese[rs]?|meine|obige|cette|ces?|ma|mes|est[aeo]s?|mis?|这些|这个|该|此|本|以上"
+    r"|上述|この|これらの|上記の)"
+)
+_ALL = r"(?:(?:all|the|alle|die|toutes|tous|les|todos|los|所有|すべての)\s*)*"
+_OURS = rf"(?:(?:{_THIS}\s*)?{_ALL}{_VALUES}|{_THIS}\s*{_ALL}{_ANSWER})"
+"""The answer itself: "the answer" and "the result" alone may be what the session brought."""
+_MERELY = (
+    r"(?:is|are|was|were|only|just|merely|all|both|an?|the|ist|sind|nur|bloß|lediglich|alle|ein|eine|sont|est|n'est"
+    r"|des|qu'un|que|seulement|juste|un|une|son|es|solo|sólo|solamente|todos|de|只是|仅为|仅是|都是|均为|是|为|仅|只|一个"
+    r"|は|が|すべて|単なる|ただの|format|here|above|below)"
+)
+_ASKS_TO_IGNORE = (
+    r"(?:please |bitte |veuillez |por favor,? |请)?"
+    r"(?:ignor(?:e|ieren?|ez|er|a|en|ar)|disregard|discard|do not use|忽略|不要使用) ?(?:sie )?"
+    rf"(?:{_THIS}|the|die|das|la|le|el)? ?(?:(?:above|whole|entire|previous) )?(?:{_VALUES}|{_ANSWER})"
+    r"|(?:diese )?antwort (?:bitte )?ignorieren"
+    r"|(?:この|本)?(?:回答|答え|json|出力)(?:は|を)?(?:無視|使用しない)"
+)
+_FORMAT_EXAMPLE = (
+    r"(?:it is |only |just |merely |nur |lediglich )*(?:an? |ein |un |une )?"
+    r"(?:example|sample|beispiel|exemple|ejemplo) (?:of|for|für|des|du|de|del) (?:the |das |le |el )?(?:json[ -]?)?"
+    r"(?:output |answer |ausgabe)?(?:formats?|schema|structure|estructura|formato|json)"
+    r"|(?:仅供|只是|仅为)?(?:格式|输出格式)(?:的)?(?:示例|例子|参考)|仅供参考|形式の(?:例|見本|サンプル)"
+)
+_WITHDRAWS = re.compile(
+    r"(?:\A|[.!?;,(\[\n\u3002\uff01\uff1b\uff0c]|\bnote(?: that)?:?)[\s\W]*"
+    r"(?:note(?: that)?:? |hinweis: ?|nota: ?|注意[:\uff1a]?)?"
+    rf"(?:{_ASKS_TO_IGNORE}|{_FORMAT_EXAMPLE}"
+    rf"|{_OURS}\s*(?:{_MERELY}\s*)+(?:{_UNREAL}|(?:for |as )?(?:an )?(?:example|illustration)"
+    r"|to be (?:ignored|replaced|filled in)|not (?:real|final|my (?:real )?(?:answer|verdict))))",
+    re.IGNORECASE,
+)
+_ONLY_UNREAL = re.compile(
+    rf"\W*(?:(?:an?|the|only|just|ein|un|une|insert|your|some)\s+)*(?:{_UNREAL}|example|todo|tbd|to be filled in)"
+    r"(?:\s+(?:text|values?|reason|answer|only|output|json|data|format|here))*\W*",
+    re.IGNORECASE,
+)
+_UNREAL_KEY = re.compile(
+    r"(?:is|as|only|just)*(?:an?)?(?:placeholder|dummy|draft|template|mock|illustration|illustrative|hypothetical"
+    r"|provisional|tentative|example|sample)s?(?:only|values?|answer|data|output|json)?"
+)
 _SHORT = 5
 _VALID = re.compile(r"valid|accept|agree|correct|mine|own|final|true")
 
@@ -172,6 +232,14 @@ _VALID = re.compile(r"valid|accept|agree|correct|mine|own|final|true")
 def dissents(words: str) -> bool:
     """Return whether words inside of JSON, such as a comment, may take back what it says."""
     return _DISSENT.search(words) is not None
+
+
+def withdraws(text: str) -> bool:
+    """Return whether a text of an answer says of the answer itself that it is an example, a draft or to be ignored.
+
+    Only a sentence about the answer says so: that a session's values were placeholders is a finding.
+    """
+    return _ONLY_UNREAL.fullmatch(text) is not None or _WITHDRAWS.search(text) is not None
 
 
 def takes_back(key: str, value: object, others: Collection[str] = ()) -> bool:
@@ -184,15 +252,19 @@ def takes_back(key: str, value: object, others: Collection[str] = ()) -> bool:
     """
     if value is None or value in ("", [], {}):
         return False
-    if _TAKEN_BACK.search(key):
+    if _TAKEN_BACK.search(key) or _UNREAL_KEY.fullmatch(key):
         return value is not False
     if value is False:
         return _VALID.search(key) is not None
     if isinstance(value, (Mapping, list)):
         inside = value.values() if isinstance(value, Mapping) else value
-        return bool(others) and any(takes_back("", each, others) for each in inside)
+        return any(isinstance(each, str) and withdraws(each) for each in inside) or (
+            bool(others) and any(takes_back("", each, others) for each in inside)
+        )
     if not isinstance(value, str):
         return False
+    if withdraws(value):
+        return True
     plain = " ".join(value.casefold().replace("_", " ").split())
     short = len(plain.split()) <= _SHORT
     said = r"(?<!\w)" if short else r"\b(?:verdict|answer|judge?ment|result)\b[^.]{0,40}\b"
