@@ -38,6 +38,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what runs and w
 
 Json = dict[str, Any]
 NOBODY = 65534
+BARE = (
+    "import dataclasses, json, logging, pathlib, resource, socket, subprocess, typing\n"
+    "used = resource.getrusage(resource.RUSAGE_SELF)\nprint(used.ru_utime + used.ru_stime)\n"
+)
+"""A program that prints how much CPU it has used."""
 HEAVY = ("mcp", "pydantic", "numpy", "click", "anyio", "asyncio", "apsw")
 
 
@@ -412,8 +417,8 @@ def test_without_a_usable_socket_the_process_serves_by_itself(tmp_path: Path, fo
 
 @promise(
     "relay:light",
-    "A window costs at most 90 ms of CPU and 30 MB until its tools are listed, and imports neither the protocol's SDK "
-    "nor pydantic, numpy or click.",
+    "Until its tools are listed a window costs at most 2.5 times the CPU of a Python program that imports eight "
+    "modules of the standard library, and 30 MB; it imports neither the protocol's SDK nor pydantic, numpy or click.",
     source="issue 11, Starts at once",
 )
 def test_a_window_costs_little(tmp_path: Path, folder: Path) -> None:
@@ -426,8 +431,9 @@ def test_a_window_costs_little(tmp_path: Path, folder: Path) -> None:
         "print(heavy, used.ru_utime + used.ru_stime, most, file=open(sys.argv[1], 'w'))\n"
     )
     variables = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
-    seconds, kilobytes = [], []
+    seconds, kilobytes, bare = [], [], []
     for number in range(4):
+        bare.append(float(subprocess.check_output([sys.executable, "-c", BARE], env=os.environ | variables, text=True)))
         report = tmp_path / f"report-{number}"
         with window(tmp_path / "home", "-c", code, str(report), **variables) as one:
             one.hello()
@@ -436,7 +442,7 @@ def test_a_window_costs_little(tmp_path: Path, folder: Path) -> None:
         assert heavy == "[]"
         seconds.append(float(cpu))
         kilobytes.append(int(size))
-    assert min(seconds) <= 0.09
+    assert min(seconds) <= 2.5 * min(bare)
     assert max(kilobytes) <= 30 * 1024
 
 
