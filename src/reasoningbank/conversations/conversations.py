@@ -429,7 +429,7 @@ class SessionGraph:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether sessions are remembered in the graph: with a language model, or always."""
+        """Return whether sessions are remembered in the graph: with a language model, or always."""
         wanted = self._context.settings.graph_from_sessions
         return wanted == "always" or (wanted == "model" and self._context.model is not None)
 

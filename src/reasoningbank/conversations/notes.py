@@ -1,4 +1,4 @@
-"""What a bank notes of the conversations that it has remembered, and of those that wait for a language model.
+"""Notes of a bank on the conversations that it has remembered, and of those that wait for a language model.
 
 The note of a conversation that is told stands under its digest. That of a captured session stands under the session's
 id: a longer capture takes the place of a shorter one, and its note that of the earlier one.

@@ -55,7 +55,7 @@ class _Action:
 
     @property
     def ended(self) -> str:
-        """How the step ended, as the rest of a sentence."""
+        """Return the end of the step, as the rest of a sentence."""
         return "failed" if self.node.fields["status"] == "failed" else "went well"
 
 

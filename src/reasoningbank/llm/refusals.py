@@ -1,4 +1,4 @@
-"""What a server says when it refuses a request for something other than the prompt's length.
+"""The words in which a server refuses a request for something other than the prompt's length.
 
 Four things can be changed and asked again: how JSON is asked for, how long the answer may be, who gives the
 instructions, and a parameter that the server or the model does not know, such as a temperature that a reasoning model

@@ -1,4 +1,4 @@
-"""What an operation gives an agent to read of memories: it is delivered as what a search finds is (DESIGN D5, D16)."""
+"""Memories that an operation gives an agent to read: they are delivered as what a search finds is (DESIGN D5, D16)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from reasoningbank.bank import Bank
 
 _NOTED = (Brief, ExperienceAnswer, LessonAnswer, QuestionAnswer, Recall)
-"""What notes by itself what it has shown to which session."""
+"""Operations that note by themselves what they have shown to which session."""
 _WHOLE = (Exported, MarkdownFiles, ShareReport, SkillFiles)
-"""What writes the texts of a bank to files."""
+"""Operations that write the texts of a bank to files."""
 
 
 def note_result(bank: Bank, result: object) -> None:

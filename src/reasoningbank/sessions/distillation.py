@@ -52,7 +52,7 @@ _NO_MODEL = (
 
 
 Retelling = Callable[[Trajectory, Judgement], ConversationReport | None]
-"""What remembers a distilled session in the graph; None when it is not wanted, or known already."""
+"""The function that remembers a distilled session in the graph; None when it is not wanted, or known already."""
 
 
 class Distillation:
