@@ -92,6 +92,7 @@ def test_an_edit_is_quoted_by_the_lines_that_differ() -> None:
     assert recipe.steps == (0, 1, 2)
 
 
+@promise("recipes:fix")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

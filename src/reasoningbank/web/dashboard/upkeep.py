@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Where banks live", ("home", "url", "vectors", "tenant", "project", "team", "org", "backups", "repository")),
     ("Search", ("embedder", "reranker")),
-    ("Language model", ("llm", "client", "paid")),
+    ("Language model", ("llm", "client", "paid", "graph")),
     ("Agents", ("profile", "reminders", "holdout", "shared", "run", "idle", "model")),
     ("Upkeep", ("consolidate", "decay", "prune", "keep")),
     ("HTTP server", ("http",)),
