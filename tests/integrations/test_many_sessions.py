@@ -136,9 +136,7 @@ def test_sessions_in_a_row_are_each_done_once_whatever_is_killed(
     settings = {"llm": "client:claude-code", "paid_calls": "true", "client_daily_sessions": "0"}
     settings |= {"idle_minutes": "0.05", "client_daily_tokens": "0", "embedder": "minilm", "profile": "core"}
     settings |= {"tenant": TENANT, "project": PROJECT, "graph_from_sessions": "never"}
-    mine = environment(home, **settings) | {
-        "PATH": f"{client.parent}{os.pathsep}{os.environ['PATH']}"
-    }
+    mine = environment(home, **settings) | {"PATH": f"{client.parent}{os.pathsep}{os.environ['PATH']}"}
     versions = (mine, mine | {"PYTHONPATH": str(other_version(tmp_path))})
     home.mkdir()
     beside, answered = list[int](), list[bool]()
