@@ -105,8 +105,10 @@ def refuses_format(said: str, *, named: bool = False) -> bool:
     unknown = [next(filter(None, found.groups())) for found in _ARGUMENT_NAMED.finditer(said)]
     if unknown:
         return any(_FORMAT_PART.search(each) for each in unknown)
-    if named or _FORMAT.search(said) is not None:
-        return _FORMAT.search(said) is not None
+    if _FORMAT.search(said) is not None:
+        return True
+    if named:
+        return False
     exact = _exact_parameter(said)
     return _UNKNOWN_ARGUMENT.search(said) is not None and (not exact or _FORMAT_PART.search(exact) is not None)
 

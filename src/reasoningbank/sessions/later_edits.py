@@ -50,7 +50,7 @@ class LaterEdit:
 
     @property
     def reason(self) -> str:
-        """Why the check proves too little, as a sentence."""
+        """Return why the check proves too little, as a sentence."""
         what = self.file or "something"
         return f"Nothing was run after {what} was changed at step {self.step}."
 

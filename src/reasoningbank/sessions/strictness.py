@@ -61,7 +61,7 @@ _MAX_MARK = 40
 _SEARCHED = 20_000
 _FILE = re.compile(r"\w\.[A-Za-z]\w{0,5}$")
 _FOUND_IN = re.compile(r"^\s*(?:--> )?(?P<file>[\w.@+~/\\-]{1,200}\.[A-Za-z]\w{0,5})(?:[:(]\d|$)", re.MULTILINE)
-"""How checks name the file that they complain of: before a line number, or on a line of its own."""
+"""The file that a check complains of, as checks name it: before a line number, or on a line of its own."""
 
 
 def strict_marks(part: Program) -> frozenset[str]:

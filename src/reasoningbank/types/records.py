@@ -201,7 +201,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCounts:
-    """How many memories a bank holds.
+    """Hold the numbers of memories in a bank.
 
     Attributes:
         memories: All of them.
