@@ -26,6 +26,7 @@ def rbank(home: Path, url: str, *arguments: str) -> dict[str, object]:
             "REASONINGBANK_HOME": str(home),
             "REASONINGBANK_LLM": "openai:recorded",
             "REASONINGBANK_LLM_URL": url,
+            "REASONINGBANK_GRAPH_FROM_SESSIONS": "never",
             "REASONINGBANK_PAID_CALLS": "false",
             "REASONINGBANK_SHARED": "false",
         },
