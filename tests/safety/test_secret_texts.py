@@ -49,6 +49,43 @@ def test_secrets_of_forty_kinds_are_found(group: str) -> None:
     assert len(readable) <= (1 - _FOUND) * len(texts), readable
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\u0070assword: Zq81mmKx",
+        r"\u{70}assword: Zq81mmKx",
+        r"\U00000070assword: Zq81mmKx",
+        r"\x{70}assword: Zq81mmKx",
+        'password="S3cr3t.Zq8"',
+        "password=S3mQx2Lp",
+        "token=dnQSIZIovwBEJockZq81mmKxyR",
+        "auth_token = dnQSIZIovwBEJockZqKxmxRyXwMvWb",
+        "ALTER USER app WITH PASSWORD 'correct-Zq81mmKx-7';",
+        "create role app login password 'walnut-harbour-7'",
+        'bcrypt.checkpw("Zq81mmKx!", stored)',
+    ],
+)
+def test_a_secret_is_found_however_its_name_or_its_value_is_written(text: str) -> None:
+    assert redact(text).findings, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "private_key: Ed25519PrivateKey | None",
+        "key_type: x25519",
+        "password_hash = sha512-crypt",
+        "encoding token: cl100k_base",
+        "token: v1.2.3-beta",
+        "signing_key = es256k",
+        "token_provider = getUserNameFromDatabaseByIdentifier",
+        "alter user settings, then log in with password 'required'",
+    ],
+)
+def test_algorithms_versions_and_names_of_programs_are_no_secrets(text: str) -> None:
+    assert redact(text).findings == (), text
+
+
 @promise("hygiene:kinds")
 def test_harmless_texts_are_left_alone() -> None:
     texts = [text.text for text in harmless_texts()] + _library_lines()

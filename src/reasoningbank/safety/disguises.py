@@ -31,7 +31,8 @@ _HEXADECIMAL = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}){16,}(?![0-9a-fA-F
 _LEAST_HEXADECIMAL = 32
 _SPACED_HEXADECIMAL = re.compile(r"[2-7][0-9a-fA-F](?:[ :][0-9a-fA-F]{2}){11,4096}(?![0-9a-fA-F])")
 _ESCAPE = re.compile(
-    r"\\+u\{?(?P<unicode>[0-9a-fA-F]{4,6})\}?|\\+x(?P<hex>[0-9a-fA-F]{2})|\\(?P<octal>[01][0-7]{2})"
+    r"\\+u(?:\{(?P<braced>[0-9a-fA-F]{1,6})\}|(?P<unicode>[0-9a-fA-F]{4}))|\\+U(?P<long>[0-9a-fA-F]{8})"
+    r"|\\+x(?:\{(?P<perl>[0-9a-fA-F]{1,6})\}|(?P<hex>[0-9a-fA-F]{2}))|\\(?P<octal>[01][0-7]{2})"
     r"|(?P<percent>(?:%[0-9a-fA-F]{2})+)|(?P<entity>&(?:#\w{2,7}|\w{2,8});)"
     r"|(?P<joint>[\"'][ \t]{0,4}[+.,]?\s{0,8}[\"'])|(?P<letters>[^\x00-\x7f]+)"
 )
@@ -39,7 +40,8 @@ _UNICODE = re.compile(r"\\+u\{?00[2-7]")
 _MARKS = (
     ("\\u00", _UNICODE),
     ("\\u{", re.compile(r"\\+u\{")),
-    ("\\x", re.compile(r"\\+x[2-7][0-9a-fA-F]")),
+    ("\\U0000", re.compile(r"\\+U000000[2-7]")),
+    ("\\x", re.compile(r"\\+x\{?[2-7][0-9a-fA-F]")),
     ("\\1", re.compile(r"\\1[0-7]{2}(?=\\)")),
     ("%", re.compile(r"%[2-7][0-9a-fA-F]")),
     ("&", re.compile(r"&(?:#\w{2,7}|quot|lt|gt|amp|apos|equals|colon);")),

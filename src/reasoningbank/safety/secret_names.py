@@ -20,6 +20,7 @@ from reasoningbank.safety.secret_values import (
     REFERENCE,
     SLUG,
     digits_and_letters,
+    is_generated,
     is_opaque,
     is_reference,
     looks_chosen,
@@ -89,6 +90,9 @@ _OPTION_VALUE = re.compile(rf"[ \t]{{1,4}}{_VALUE}")
 _SET = re.compile(
     r"\b(?:env|arg|setx?|setenv|putenv|export|configure set|config set|secrets?:? ?set|secret put|env add|config:set)"
     r"(?:[ \t]{1,2}-{1,2}[a-z-]{1,16}){0,3}[ \t]{1,4}(?:[a-z0-9_]{1,40}[_.])?\Z|(?:\A|\n)[ \t]{0,8}require\Z"
+)
+_STATEMENT = re.compile(
+    r"\b(?:create|alter)[ \t]{1,4}(?:user|role|login|group)[ \t][^\n;]{1,60}[ \t](?:encrypted[ \t]{1,4})?\Z"
 )
 _STATEMENT_VALUE = re.compile(r"[ \t]{1,4}n?(?P<quote>['\"])(?P<literal>[^'\"\n]{1,256})(?P=quote)")
 _IDENTIFIED = re.compile(r"[ \t]{1,4}(?:values[ \t]{1,4})?(?P<bare>[^\s\"';,()]{3,128})")
@@ -163,6 +167,13 @@ _FORMS = (
     _Form(_BRACED, "opaque", "=", leads=(_Lead(_CONNECTION, 12, (";",)),)),
     _Form(_ASSIGNED, "operator", f"{_BLANKS}{_QUOTES}`0123456789_-\\]:=!(\uff1a", f"{_BLANKS}:=!(\uff1a"),
     _Form(_PAIRED, "opaque", _QUOTES),
+    _Form(
+        _STATEMENT_VALUE,
+        "operator",
+        _BLANKS,
+        f"{_BLANKS}{_QUOTES}n",
+        (_Lead(_STATEMENT, 80, ("with ", "user ", "role "), " "),),
+    ),
     _Form(_STATEMENT_VALUE, "opaque", _BLANKS, f"{_BLANKS}{_QUOTES}n"),
     _Form(
         _OPTION_VALUE,
@@ -415,7 +426,7 @@ def _is_secret_word(
     if REFERENCE.match(value) or _IDENTIFIER_OF_A_SECRET.match(value):
         return common
     if kind in ("token", "credential"):
-        return mixed and len(value) >= 12 and not SLUG.match(value)
+        return (mixed and len(value) >= 12 and not SLUG.match(value)) or is_generated(value)
     if kind in ("key", "secret") and (SLUG.match(value) or len(value) < 6):
         return False
     if mixed or common:
