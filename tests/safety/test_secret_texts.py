@@ -63,6 +63,12 @@ def test_secrets_of_forty_kinds_are_found(group: str) -> None:
         "ALTER USER app WITH PASSWORD 'correct-Zq81mmKx-7';",
         "create role app login password 'walnut-harbour-7'",
         'bcrypt.checkpw("Zq81mmKx!", stored)',
+        '"adminPassword": {"type": "string", "value": "Zq81mmKx"}',
+        "DBPassword:\n  Type: String\n  NoEcho: true\n  Default: Zq81mmKx",
+        'variable "db_password" {\n  type = string\n  default = "Zq81mmKx"\n}',
+        "Passwort walnut_Harbour7",
+        "crypto isakmp key Zq81mmKx address 192.0.2.7",
+        "winrm -u ops -p Zq81mmKx",
     ],
 )
 def test_a_secret_is_found_however_its_name_or_its_value_is_written(text: str) -> None:
@@ -79,6 +85,10 @@ def test_a_secret_is_found_however_its_name_or_its_value_is_written(text: str) -
         "token: v1.2.3-beta",
         "signing_key = es256k",
         "token_provider = getUserNameFromDatabaseByIdentifier",
+        "password:\n  type: string\n  default: null",
+        '"password": {"type": "string", "minLength": 8}',
+        "PasswordLength: {default: 12}",
+        "token:\n    default: ${TOKEN}",
         "alter user settings, then log in with password 'required'",
     ],
 )

@@ -109,6 +109,11 @@ _NAMED = re.compile(r"name[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?[a-z0-9_.-]{0,60}\Z")
 _NAMED_VALUE = re.compile(
     rf"[\"']?[ \t]{{0,4}},?[ \t]{{0,4}}\n[ \t]{{0,80}}[\"']?value[\"']?[ \t]{{0,4}}:[ \t]{{0,4}}{_VALUE}"
 )
+_NESTED_VALUE = re.compile(
+    r"[a-z0-9_]{0,12}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\{?\s{0,80}"
+    r"(?:[\"']?(?:type|noecho|description|sensitive|metadata)[\"']?[ \t]{0,4}[:=][^\n{}]{1,80}[\n,]\s{0,80}){0,4}"
+    rf"[\"']?(?:value|default|defaultvalue)[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}{_VALUE}"
+)
 _ELEMENT = re.compile(r"<[a-z0-9_:-]{0,40}\Z")
 _ELEMENT_VALUE = re.compile(r">(?P<literal>[^<>\n]{1,512})</")
 _ATTRIBUTE = re.compile(r"<[a-z0-9_:-]{1,40}[ \t][^<>\n]{0,120}\Z")
@@ -197,6 +202,7 @@ _FORMS = (
         f"{_BLANKS}v",
         (_Lead(_ATTRIBUTE, _LOOK_BACK, ("<",)), _Lead(_ELEMENT, 42, ("<",))),
     ),
+    _Form(_NESTED_VALUE, "operator", f"{_BLANKS}{_QUOTES}{_PLAIN}:=", f"{_BLANKS}{_QUOTES}{_PLAIN}:={{\n"),
     _Form(_NAMED_VALUE, "certain", f"{_BLANKS}{_QUOTES},\n", f"{_BLANKS},\n", (_Lead(_NAMED, _LOOK_BACK, ("name",)),)),
 )
 _STATEMENT_FORMS: tuple[_Form, ...] = (

@@ -89,6 +89,10 @@ _PARAMETER = re.compile(r"&[A-Za-z_.-]{1,40}=")
 _DIGIT = re.compile("[0-9]")
 _LONG = re.compile("[A-Za-z0-9_+/=.~-]{20}")
 _REST = re.compile(r"[A-Za-z0-9!#%^&*+~@?$._/=:-]{0,480}")
+_ALONE = re.compile(
+    r"[0-9][a-zA-Z]+[0-9]|[!#%^&*+~@?$]|[-_.][a-z]+[-_.][0-9]{2,}\Z"
+    r"|\A[a-z]+[-_.][A-Z][a-z]+[0-9]+\Z|\A[A-Z][a-z]+[-_.][a-z]+[0-9]+\Z"
+)
 _LEAST = 5
 _OWNER_REACH = 24
 _NEAR = 64
@@ -237,10 +241,7 @@ def _is_secret(kind: str, value: str, lowered: str, word: _Word, *, near: bool) 
 
 def is_alone(value: str) -> bool:
     """Return whether a value is no name with a number such as ``server-01`` or ``test_2``."""
-    return (
-        is_strong(value)
-        or re.search(r"[0-9][a-zA-Z]+[0-9]|[!#%^&*+~@?$]|[-_.][a-z]+[-_.][0-9]{2,}\Z", value) is not None
-    )
+    return is_strong(value) or _ALONE.search(value) is not None
 
 
 def _codes(text: str, lowered: str, word: _Word) -> Iterator[SecretSpan]:
