@@ -193,6 +193,25 @@ def test_a_person_who_says_that_it_failed_changes_what_the_graph_says(open_bank:
     assert said == f"In a session that failed, the agent said: {ANSWER}"
 
 
+@promise("graph:sessions-once")
+@pytest.mark.parametrize("with_a_model", [True, False])
+def test_a_person_who_takes_the_verdict_back_leaves_no_sentence_that_it_succeeded(
+    open_bank: OpenBank, with_a_model: bool
+) -> None:
+    bank = open_bank(graph_from_sessions="always", **({"model": scripted()} if with_a_model else {}))
+    kept = bank.sessions.keep(session())
+    bank.jobs.work()
+    assert "succeeded, and its agent answered" in texts(bank)
+    bank.sessions.verdict(kept.id, "unknown")
+    bank.jobs.work()
+    assert "succeeded" not in texts(bank)
+    assert ANSWER in texts(bank)
+    never = bank.sessions.keep(session(task="Rename the tariff tables.", session="s-2"))
+    bank.sessions.verdict(never.id, "unknown")
+    bank.jobs.work()
+    assert "Rename the tariff tables." not in texts(bank)
+
+
 @promise(
     "graph:sessions-model-down",
     "When the model does not answer, what a session itself shows is in the graph, and the rest waits for a worker.",

@@ -436,11 +436,12 @@ class SessionGraph:
     def remember(self, trajectory: Trajectory, judgement: Judgement) -> ConversationReport | None:
         """Remember a session as one conversation: its request, deciding actions, files, answer, and why they belong.
 
-        A longer capture replaces what a shorter one had left; the same one a second time adds nothing. What a language
+        A longer capture replaces what a shorter one had left, and so does a later verdict, also that nobody knows how
+        the session ended; the same one a second time adds nothing. What a language
         model finds beside that, the wishes of the user among it, waits in the background when it does not answer.
 
         Returns:
-            None when it is not wanted, when it is not known how the session ended, and when all of it is remembered.
+            None when it is not wanted, when it was never known how the session ended, and when all is remembered.
 
         Raises:
             TrajectoryNotFound: When the session was erased meanwhile.
@@ -449,7 +450,7 @@ class SessionGraph:
         from reasoningbank.conversations.format import digest
         from reasoningbank.conversations.session_conversation import conversation_of
 
-        if not self.is_wanted or judgement.verdict == "unknown":
+        if not self.is_wanted:
             return None
         now, owner = self._context.clock.now(), self._context.scope.tenant
         conversation = prepared_conversation(conversation_of(trajectory, judgement, user_id=owner), at=now)
@@ -460,6 +461,8 @@ class SessionGraph:
             session=trajectory.session or trajectory.id,
         )
         note = read_note(self._context.store(), told.key)
+        if judgement.verdict == "unknown" and not note.digest:
+            return None
         if note.digest == told.digest and (note.done or self._context.model is None):
             return None
         return self._writer.kept(told, at=now)

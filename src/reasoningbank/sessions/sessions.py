@@ -27,6 +27,7 @@ from reasoningbank.types.recall import SessionOutcome
 from reasoningbank.types.records import Job, TrajectoryEntry
 from reasoningbank.types.session import (
     CAPTURE,
+    DISTILL,
     PROGRESS,
     RECIPES,
     USER,
@@ -338,8 +339,11 @@ class Sessions:
     def _say(self, transaction: Transaction, trajectory_id: str, judgement: Judgement, now: datetime) -> None:
         """Store what a person says of how a session ended; what the graph says of it is made anew, too."""
         say(transaction, trajectory_id, judgement, now)
-        if self._context.model is None and self._context.settings.graph_from_sessions == "always":
+        wanted = self._context.settings.graph_from_sessions
+        if self._context.model is None and wanted == "always":
             requeue(transaction, RECIPES, trajectory_id, now)
+        elif self._context.model is not None and wanted != "never" and judgement.verdict == "unknown":
+            requeue(transaction, DISTILL, trajectory_id, now)
 
 
 def _listed(store: Store, entry: TrajectoryEntry) -> TrajectoryEntry:
