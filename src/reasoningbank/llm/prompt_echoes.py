@@ -36,7 +36,7 @@ def is_echo(text: str, shown: str, schema: Mapping[str, object], *, instructions
     if len(said) < _LEAST_WORDS:
         return False
     own = _OwnWords.of(json.dumps(schema, sort_keys=True))
-    runs = own.runs | _instructed() if instructions else own.runs
+    runs = own.all_runs if instructions else own.runs
     if not (tuple(said) in own.texts or _much_of(said, runs) or any(_nearly(said, each) for each in own.texts)):
         return False
     material = _words(shown)
@@ -67,6 +67,11 @@ class _OwnWords:
         described = [_words(text) for text in _descriptions(json.loads(schema))]
         self.texts = _examples() | {tuple(text) for text in described if len(text) >= _LEAST_WORDS}
         self.runs = frozenset[tuple[str, ...]]().union(*map(_runs, self.texts))
+
+    @functools.cached_property
+    def all_runs(self) -> frozenset[tuple[str, ...]]:
+        """The runs of words of the instructions of all prompts, too."""
+        return self.runs | _instructed()
 
     @staticmethod
     @functools.lru_cache(maxsize=32)
