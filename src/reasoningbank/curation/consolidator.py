@@ -20,10 +20,12 @@ from reasoningbank.errors import (
     StoreBusy,
 )
 from reasoningbank.memories.similarity import cosine_similarity, is_near
+from reasoningbank.memories.standing import speaker
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.consolidation import (
     CONTRADICTS,
+    SIMILARITY_THRESHOLD,
     ConsolidatedMemory,
     ConsolidationOptions,
     ConsolidationResult,
@@ -44,6 +46,7 @@ APART = "undone"
 """The kind of the notes that say which memories a person wants apart."""
 _NEVER_DUE = timedelta(days=36_500)
 _ALL_TIME = timedelta(days=73_000)
+_ONLY_NEAR = f"Below {SIMILARITY_THRESHOLD:g} an agent merges near-duplicates alone; a person runs `rbank consolidate`."
 
 
 class Consolidator:
@@ -93,7 +96,11 @@ class Consolidator:
         near: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> ConsolidationResult:
-        """Return what was merged; with ``near`` only near-duplicates of the source whose text is kept."""
+        """Return what was merged; with ``near`` only near-duplicates of the source whose text is kept.
+
+        Nor does an agent merge anything else below the default threshold, and what a person took apart stays apart,
+        also when it forces a run: else one call would take lessons away that are not near each other.
+        """
         store, now = self._context.store(), self._context.clock.now()
         until = None if options.force_all else _last_run(store, now, options.window)
         if until is not None:
@@ -101,13 +108,16 @@ class Consolidator:
                 messages=(f"Nothing was done: the last run was less than a window ago. Next run at {until:%F %R} UTC.",)
             )
         similar = self.similar(options.similarity_threshold)
-        apart = [] if options.force_all else _apart(store, now)
+        apart = [] if options.force_all and not speaker() else _apart(store, now)
         clusters = [cluster for cluster in similar.clusters if not _wanted_apart(cluster, apart)]
         undone = len(similar.clusters) - len(clusters)
-        if near:
+        below = bool(speaker()) and options.similarity_threshold < SIMILARITY_THRESHOLD
+        if near or below:
             clusters = [kept for cluster in clusters if (kept := self._near(cluster)) is not None]
         apart_before = counted(undone, "cluster stays", "clusters stay")
-        notes = (f"{apart_before} apart, undone before; a forced run merges everything.",)
+        notes: tuple[str, ...] = (_ONLY_NEAR,) if below else ()
+        if undone:
+            notes = (f"{apart_before} apart, undone before; a person's forced run merges everything.", *notes)
         if options.max_clusters_per_run:
             clusters = clusters[: options.max_clusters_per_run]
         if options.dry_run:
@@ -116,9 +126,9 @@ class Consolidator:
                 archived_memories=tuple(name for cluster in clusters for name in cluster.ids),
                 total_processed=sum(len(cluster.members) for cluster in clusters),
                 contradictions=similar.contradictions,
-                messages=notes if undone else (),
+                messages=notes,
             )
-        result = ConsolidationResult(messages=notes if undone else ())
+        result = ConsolidationResult(messages=notes)
         for number, cluster in enumerate(clusters, start=1):
             result += self._merged(cluster)
             if progress is not None:

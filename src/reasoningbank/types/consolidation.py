@@ -46,10 +46,12 @@ class ConsolidationOptions:
 
     Attributes:
         similarity_threshold: Two memories are similar when their cosine is above this, from 0 to 1. It is on the scale
-            of all-MiniLM; for a model with closer cosines a higher one is taken.
+            of all-MiniLM; for a model with closer cosines a higher one is taken. Below the default an agent merges
+            near-duplicates alone.
         max_clusters_per_run: Most clusters that are merged, the closest first; 0 for all.
         dry_run: Say what would be done; ask no model and write nothing.
-        force_all: Runs although the last run was less than a window ago, and merges again what was undone.
+        force_all: Runs although the last run was less than a window ago, and merges again what was undone, unless an
+            agent asks.
         window: How long a run that went well keeps the next one away.
     """
 
