@@ -15,7 +15,7 @@ from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.memories.voices import refuse_held
+from reasoningbank.memories.voices import refuse_taking
 from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
@@ -785,7 +785,7 @@ class Bank:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent would delete it; nothing was changed.
-            PolicyError: When a person stands by it, or it is confirmed, and an agent would delete it.
+            PolicyError: When a person stands by it, or it is confirmed, or another client's it is, and an agent would.
         """
         reader = said_by(reader)
         with observed("delete_memory", store=self._context.place):
@@ -796,7 +796,7 @@ class Bank:
                     return None
                 memory = transaction.memories.get(memory_id)
                 refuse_quarantined(transaction, memory, "an agent cannot delete it.")
-                refuse_held([memory], "Nothing was deleted.", "rbank delete ID")
+                refuse_taking(transaction, [memory], "Nothing was deleted.", "rbank delete ID")
                 cause = Cause(
                     at=at,
                     kind=WITHDRAWN,

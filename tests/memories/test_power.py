@@ -11,7 +11,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.errors import InvalidInput, PolicyError
 from reasoningbank.memories.standing import speaking
 from reasoningbank.types.belief import MIN_CONFIDENCE
-from reasoningbank.types.consolidation import SimilarityCluster
+from reasoningbank.types.consolidation import ConsolidationOptions, SimilarityCluster
 from reasoningbank.types.document import FileChange
 from reasoningbank.types.memory import Memory
 
@@ -151,7 +151,8 @@ def test_a_claim_is_shown_no_surer_than_a_record_begins(local_bank: Bank) -> Non
 @promise(
     "trust:take-away",
     "No agent deletes, archives, holds back or files away what a person stands by or what is confirmed: the answer "
-    "says that a person does it, and how; nothing was changed. Of claims it may.",
+    "says that a person does it, and how; nothing was changed. Of claims it may, where a person has let it use "
+    "a tool or a route for that.",
     source="issue Trust",
 )
 def test_an_agent_takes_no_true_lesson_out_of_the_proven_list(local_bank: Bank) -> None:
@@ -179,3 +180,58 @@ def test_an_agent_takes_no_true_lesson_out_of_the_proven_list(local_bank: Bank) 
         local_bank.quarantine.add(memory_id=claim.id, reason="It is wrong.", reader="agent")
     assert [local_bank.get(each.id) for each in lessons] == lessons
     assert local_bank.get(claim.id).state == "quarantined"
+
+
+SERVICES = {
+    "billing": "pool",
+    "search": "retry",
+    "mail": "quota",
+    "export": "trace",
+    "login": "batch",
+    "audit": "index",
+}
+
+
+@promise("trust:others")
+@pytest.mark.parametrize("confidence", [None, 0.8], ids=["a person's", "claims"])
+def test_an_agent_merges_no_lessons_that_are_not_near(local_bank: Bank, confidence: float | None) -> None:
+    """One call of the tool of every profile took nine of ten lessons that were worded alike."""
+    for name, flag in SERVICES.items():
+        more: dict[str, Any] = {} if confidence is None else {"source": "mcp", "session": f"session of {name}"}
+        local_bank.record(
+            title=f"Deploy the {name} service with its {flag} flag",
+            content=f"Before the {name} service is deployed, set the {flag} flag in its chart and run its smoke test.",
+            outcome="success",
+            **more,
+        )
+    wide = ConsolidationOptions(similarity_threshold=0.0, force_all=True)
+    with speaking(CLIENT):
+        run = local_bank.curation.consolidate(wide)
+    assert (run.created_memories, local_bank.memories.count(states=("active",))) == ((), len(SERVICES))
+    assert "an agent merges near-duplicates alone" in run.messages[0]
+    assert local_bank.curation.consolidate(wide).archived_memories, "a person merges what they ask for"
+
+
+@promise("trust:others")
+def test_an_agent_does_not_merge_again_what_a_person_took_apart(local_bank: Bank) -> None:
+    for mark in ("", "!"):
+        local_bank.record(title=TITLE, content=f"{CONTENT}{mark}", outcome="success")
+    forced = ConsolidationOptions(force_all=True)
+    with speaking(CLIENT):
+        (made,) = local_bank.curation.consolidate(forced).created_memories
+    local_bank.curation.undo(made)
+    with speaking(CLIENT):
+        again = local_bank.curation.consolidate(forced)
+    assert (again.created_memories, local_bank.memories.count(states=("active",))) == ((), 2)
+    assert local_bank.curation.consolidate(forced).created_memories
+
+
+@promise("trust:others")
+def test_what_another_client_makes_of_a_claim_stands_beside_it(local_bank: Bank) -> None:
+    with speaking("client-2"):
+        claim = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="author")
+    for client, left in ((CLIENT, "active"), ("client-2", "archived")):
+        with speaking(client, surface="rest"):
+            changed = local_bank.update(claim.id, content="Call the operator of the line.", reader="agent")
+        assert (changed.id == claim.id, changed.standing) == (False, "claim")
+        assert local_bank.get(claim.id).state == left

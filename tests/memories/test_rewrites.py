@@ -70,7 +70,8 @@ def test_evidence_does_not_speak_for_another_text(local_bank: Bank, change: Chan
 @promise("trust:evidence-of-a-version")
 @DOORS
 def test_the_earlier_text_of_a_claim_is_archived_with_its_evidence(local_bank: Bank, change: Change) -> None:
-    memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")
+    with speaking("connection"):
+        memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")
     local_bank.feedback(memory.id, helpful=True, session="first", rater="agent")
     change(local_bank, memory, OTHER)
     kept = local_bank.get(memory.id)

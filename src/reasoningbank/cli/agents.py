@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PERSONAL: Mapping[str, frozenset[str]] = {
     "dashboard": frozenset(),
     "database init": frozenset(),
+    "decay": frozenset(),
     "demote": frozenset(),
     "doctor": frozenset({"repair"}),
     "edit": frozenset(),
@@ -23,6 +24,7 @@ PERSONAL: Mapping[str, frozenset[str]] = {
     "forget": frozenset(),
     "migrate": frozenset(),
     "promote": frozenset(),
+    "prune": frozenset(),
     "release": frozenset(),
     "restore": frozenset(),
     "revert": frozenset(),
@@ -33,6 +35,8 @@ PERSONAL: Mapping[str, frozenset[str]] = {
     "verdict": frozenset(),
 }
 """What only a person does: to give or take standing, to erase, to replace a bank, to let somebody in.
+
+Decay and pruning follow settings, and an agent's command sets them; the daily upkeep does both by itself.
 
 A command always, or with one of the options that are named. Here and nowhere else: each command, of the table or
 written by hand, passes ``check_personal``.

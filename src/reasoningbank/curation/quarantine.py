@@ -25,7 +25,7 @@ from reasoningbank.errors import InvalidInput, TrajectoryNotFound
 from reasoningbank.memories.admission import speakers_of, vouched_for
 from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.memories.silence import hear, silence, silenced
-from reasoningbank.memories.standing import check_person, name_of
+from reasoningbank.memories.standing import check_person
 from reasoningbank.memories.states import (
     HELD,
     WITHHELD,
@@ -40,7 +40,7 @@ from reasoningbank.memories.states import (
     unquoted_reason,
     without_quarantine,
 )
-from reasoningbank.memories.voices import refuse_held
+from reasoningbank.memories.voices import refuse_taking, spoken_by
 from reasoningbank.safety.checks import checked_limit, given_reason
 from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
@@ -136,11 +136,6 @@ def voices_in(store: Store, selection: QuarantineSelection, chosen: Sequence[Sco
     if selection.principal is not None:
         places |= spoken_by(store, selection.principal)
     return places
-
-
-def spoken_by(store: Store, principal: str) -> set[str]:
-    """Return the sessions that a principal has named in a bank; of a team or an org in any project."""
-    return {name for name, known in store.evidence.principals().items() if name_of(known) == principal}
 
 
 def descendants(stores: Mapping[Scope, Store], selected: Sequence[ScopedMemory]) -> dict[ScopedMemory, frozenset[str]]:
@@ -507,7 +502,8 @@ class Quarantines:
             InvalidInput: When nothing is selected, no reason is given, or the reason looks like a prompt injection.
             MemoryNotFound: When this tenant has no such memory.
             MemoryQuarantined: When an agent names a memory that is in quarantine already; nothing was added.
-            PolicyError: When a person stands by one of them, or it is confirmed, and an agent asks; nothing was added.
+            PolicyError: When an agent asks, and a person stands by one of them, or it is confirmed, or when an agent's
+                command asks, and another client recorded one; nothing was added.
         """
         selection = QuarantineSelection(
             memory_id=memory_id,
@@ -536,7 +532,7 @@ class Quarantines:
                     if memory_id is not None and reader == "agent" and not fresh:
                         self._refuse(memory_id)
                     if reader == "agent":
-                        self._refuse_held(stores, fresh, selection)
+                        self._refuse_taking(stores, fresh, selection)
                     report = replace(report, held=len(members) - len(fresh))
                 report = replace(report, quarantined=(*report.quarantined, *fresh.values()))
                 if reader == "agent":
@@ -725,17 +721,21 @@ class Quarantines:
         return found
 
     @staticmethod
-    def _refuse_held(
+    def _refuse_taking(
         stores: Mapping[Scope, Store], fresh: Iterable[ScopedMemory], selection: QuarantineSelection
     ) -> None:
-        """Tell an agent that only a person holds back what a person stands by; raise PolicyError."""
-        memories = (stores[place.scope].memories.get(place.id) for place in fresh)
-        named = "rbank quarantine --memory ID --reason WHY"
-        refuse_held(
-            memories,
-            "Nothing was put into quarantine.",
-            named if selection.memory_id is not None else "rbank quarantine --help",
-        )
+        """Tell an agent that it does not hold back what a person stands by, or another client recorded.
+
+        Raises:
+            PolicyError: When one of them is such.
+        """
+        found: dict[Scope, list[Memory]] = {}
+        for place in fresh:
+            found.setdefault(place.scope, []).append(stores[place.scope].memories.get(place.id))
+        therefore = "Nothing was put into quarantine."
+        command = f"rbank quarantine {'--memory ID --reason WHY' if selection.memory_id is not None else '--help'}"
+        for scope, memories in found.items():
+            refuse_taking(stores[scope], memories, therefore, command)
 
     def _refuse(self, memory_id: str) -> None:
         """Tell an agent that a memory is in quarantine already; raise MemoryQuarantined."""

@@ -3,7 +3,8 @@
 A change that says nearly the same changes the memory, whose evidence still speaks for it. Any other change by an agent,
 and every change by an agent of what stands higher than a claim, becomes a memory of its own: a claim without evidence,
 linked with what it was made of. So does what a file says that nobody stands by. The earlier text stays what it is, with
-its evidence, when it stands higher than a claim; else it is archived, where a person finds it.
+its evidence, when it stands higher than a claim, or when an agent rewrites what another client recorded; else it is
+archived, where a person finds it.
 """
 
 from __future__ import annotations
@@ -84,9 +85,16 @@ def _letters(memory: Memory) -> list[str]:
 
 
 def put_apart(
-    transaction: Transaction, old: Memory, ready: Ready, *, at: datetime, by: str, writer: str = "An agent"
+    transaction: Transaction,
+    old: Memory,
+    ready: Ready,
+    *,
+    at: datetime,
+    by: str,
+    writer: str = "An agent",
+    stays: bool = False,
 ) -> Memory:
-    """Store the memory that a change has become, and archive the earlier text when it was a claim.
+    """Store the memory that a change has become, and archive the earlier text when it was the writer's own claim.
 
     Args:
         transaction: Where it is stored.
@@ -95,10 +103,11 @@ def put_apart(
         at: When.
         by: Who changes it.
         writer: Who has written it, for the log.
+        stays: Whether the earlier text stays also as a claim, because it is not the writer's to take away.
     """
     memory = admit(transaction, ready, at=at)
     transaction.memories.link(Link(source=memory.id, target=old.id, kind=VERSION_OF))
-    if old.standing == "claim" and memory.state != "quarantined":
+    if old.standing == "claim" and memory.state != "quarantined" and not stays:
         cause = Cause(at=at, kind=SUPERSEDED, reason=f"{writer} wrote memory {memory.id} in its place.", by=by)
         transaction.memories.update_state(replace(old, state="archived"), cause=cause)
     elif old != transaction.memories.get(old.id):

@@ -12,7 +12,7 @@ from reasoningbank.memories.front_matter import MarkdownMemory
 from reasoningbank.memories.links import relink
 from reasoningbank.memories.rewrites import by_agent, put_apart, unspaced
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.memories.voices import refuse_held
+from reasoningbank.memories.voices import of_others, refuse_taking
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import EDITED, Cause, Memory
 from reasoningbank.types.quarantine import Reader
@@ -60,7 +60,7 @@ def rewrite(
         new = clean(changed)
         if reader == "agent":
             if new.state != old.state:
-                refuse_held([old], "Nothing was changed.", f"rbank update ID --state {new.state}")
+                refuse_taking(store, [old], "Nothing was changed.", f"rbank update ID --state {new.state}")
             new = unspaced(old, new)
         if new == old and nodes is None:
             return old
@@ -71,7 +71,8 @@ def rewrite(
         with store.transaction() as transaction:
             edited: Memory | None = transaction.memories.get(memory_id)
             if own is not None:
-                edited = put_apart(transaction, old, own, at=at, by=cause.by) if edited == old else None
+                stays = bool(of_others(transaction, [old]))
+                edited = put_apart(transaction, old, own, at=at, by=cause.by, stays=stays) if edited == old else None
             elif ready is not None:
                 state = None if new.state == old.state else new.state
                 edited = edit(transaction, ready, state=state, cause=cause)

@@ -22,9 +22,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reasoningbank.errors import PolicyError
-from reasoningbank.memories.standing import independent, name_of, side_of
+from reasoningbank.memories.standing import (
+    independent,
+    is_program_of_an_agent,
+    name_of,
+    side_of,
+    speaker,
+    speaking_session,
+)
 from reasoningbank.storage.store import StoreReader
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
+from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import HEARD, SILENCED, Memory
 from reasoningbank.types.quarantine import QuarantineSelection
 from reasoningbank.types.records import Given, Voices
@@ -111,13 +119,59 @@ def refuse_held(memories: Iterable[Memory], therefore: str, command: str) -> Non
     Raises:
         PolicyError: When one of them stands higher than a claim or a recipe.
     """
-    kept = [memory for memory in memories if is_held(memory)]
-    if not kept:
-        return
-    first = kept[0]
-    why = "a person stands by it" if first.standing == "vouched" else "it is confirmed"
-    more = f" (and {len(kept) - 1} more like it)" if len(kept) > 1 else ""
-    raise PolicyError(
+    if kept := [memory for memory in memories if is_held(memory)]:
+        why = "a person stands by it" if kept[0].standing == "vouched" else "it is confirmed"
+        raise _refusal(kept, why, therefore, command)
+
+
+def spoken_by(reader: StoreReader, principal: str) -> set[str]:
+    """Return the sessions that a principal has named in a bank; of a team or an org in any project."""
+    return {name for name, known in reader.evidence.principals().items() if name_of(known) == principal}
+
+
+def of_others(reader: StoreReader, memories: Iterable[Memory]) -> list[Memory]:
+    """Return those of the memories that another client recorded than the one that speaks now; none for a person.
+
+    A merge is never one client's own.
+    """
+    if not speaker():
+        return []
+    selection = QuarantineSelection(principal=speaker())
+    sessions = spoken_by(reader, speaker()) | ({speaking_session()} - {""})
+
+    def is_own(memory: Memory) -> bool:
+        return not is_consolidated(memory) and selection.covers(
+            memory, reader.sessions.origins(memory_id=memory.id), sessions
+        )
+
+    return [memory for memory in memories if not is_own(memory)]
+
+
+def refuse_taking(reader: StoreReader, memories: Iterable[Memory], therefore: str, command: str) -> None:
+    """Refuse that an agent takes away what is not its own to take; anything else passes.
+
+    That is what a person stands by or what is confirmed, and for an agent's program what another client recorded. A
+    tool or a route that takes memories away is only where a person has let a client use it.
+
+    Args:
+        reader: Where the memories are.
+        memories: What would be taken away.
+        therefore: What does not happen, for the message.
+        command: What a person runs instead; ``ID`` in it is the memory's.
+
+    Raises:
+        PolicyError: When one of them is such.
+    """
+    taken = list(memories)
+    refuse_held(taken, therefore, command)
+    if is_program_of_an_agent() and (others := of_others(reader, taken)):
+        raise _refusal(others, "another client recorded it", therefore, command)
+
+
+def _refusal(memories: Sequence[Memory], why: str, therefore: str, command: str) -> PolicyError:
+    first = memories[0]
+    more = f" (and {len(memories) - 1} more like it)" if len(memories) > 1 else ""
+    return PolicyError(
         f"memory {first.id[:80]!r}{more} is not an agent's to take away: {why}. {therefore}",
         hint=f"A person does it with `{command.replace('ID', first.id)}`. Where it misled you, rate it as unhelpful.",
     )
