@@ -226,7 +226,7 @@ SHOWN = {
     "a port, in other words": (
         (shell("node app.js", TAKEN, 1), shell("kill 4122", ""), shell("node app.js", "listening on 4000")),
         ("node app.js", "Error: listen EADDRINUSE :::4100"),
-        ("node worker.js", TAKEN),
+        ("node worker.js", TAKEN.replace("4000", "4100")),
     ),
     "a service that refuses, in other words": (
         (shell("npm start", "Error: connect ECONNREFUSED 127.0.0.1:5432", 1), shell("docker start pg", "pg"),
@@ -247,7 +247,9 @@ SHOWN = {
     "recipes:same-cause",
     "An error that says nothing of its cause shows a recipe only where the same test or command failed, what is "
     "missing or refused has to be the same thing, and the edit of a file is shown only where that file has to do with "
-    "the error. That a port is taken, a service refuses or the disk is full is one error in whatever words.",
+    "the error. That a port is taken, a service refuses or the disk is full is one error in whatever words and of "
+    "whatever command, where it is the same port, or the same service on the same host or behind the same socket; for "
+    "the same command it is one at any port, and the recipe quotes the port that it was seen with.",
     source="issue 11 Recipes",
 )
 @pytest.mark.parametrize("name", SHOWN)

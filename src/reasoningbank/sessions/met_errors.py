@@ -6,7 +6,7 @@ helped or misled by something else. A project fact names a command, and says not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from reasoningbank.sessions.changes import cut
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature
@@ -21,7 +21,7 @@ def unmet_recipes(reader: StoreReader, session: str, memories: Iterable[Memory])
     """Return the ids of the recipes among these memories whose error, or command, the session did not meet.
 
     An error was met when a step of the session failed with it, or when a failed tool had its recipes looked up. As
-    there, the very error counts and one that is near. What is not a recipe is never in the answer.
+    there, the very error counts, in whatever words, and one that is near. What is not a recipe is never in the answer.
 
     Args:
         reader: Where the session's steps and deliveries are.
@@ -36,14 +36,15 @@ def unmet_recipes(reader: StoreReader, session: str, memories: Iterable[Memory])
     entries = reader.sessions.trajectories(limit=0, session=session)
     done = [ran_and_failed(reader.sessions.trajectory(entry.id)) for entry in entries]
     ran = {command for commands, _ in done for command in commands}
-    signatures = [*(signature for _, failures in done for signature in failures), *_looked_up(reader, session)]
-    return frozenset(memory.id for memory in made if not _is_met(memory, ran, signatures))
-
-
-def _looked_up(reader: StoreReader, session: str) -> Iterator[Signature]:
-    for log in reader.deliveries.recalls(limit=0, session=session):
-        if log.query:
-            yield read_signature(log.query)
+    failed = [signature for _, failures in done for signature in failures]
+    asked = [log for log in reader.deliveries.recalls(limit=0, session=session) if log.query]
+    signatures = [*failed, *(read_signature(log.query) for log in asked)]
+    keys = {f"{kind}:{key}" for kind in _ABOUT_ERRORS for signature in failed for key in signature.keys}
+    named = {link.source for link in reader.memories.links_from([each.id for each in made]) if link.target in keys}
+    named |= {
+        entry.memory_id for log in asked for entry in log.entries if not entry.legs
+    }  # looked up, not searched for
+    return frozenset(each.id for each in made if each.id not in named and not _is_met(each, ran, signatures))
 
 
 def _is_met(memory: Memory, ran: Iterable[str], signatures: Iterable[Signature]) -> bool:

@@ -177,7 +177,8 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
             )
             if twin is None:
                 admit(transaction, ready, at=at)
-                transaction.memories.link(Link(source=ready.memory.id, target=candidate.recipe.key, kind=SIGNATURE))
+                for key in (candidate.recipe.key, *candidate.recipe.further):
+                    transaction.memories.link(Link(source=ready.memory.id, target=key, kind=SIGNATURE))
                 transaction.sessions.add_origin(origin)
                 new.append(ready.memory.id)
             elif (
@@ -193,9 +194,7 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
 
 def known_for(store: Store, signature: Signature) -> list[Hit]:
     """Return the recipes for an error: those of the same signature, else the nearest fix and dead end."""
-    exact = [
-        memory for kind in ("fix", "dead-end") if (memory := _by_key(store, f"{kind}:{signature.key}")) is not None
-    ]
+    exact = [memory for kind in ("fix", "dead-end") for memory in _of_error(store, kind, signature)]
     hits = [_hit(memory, _EXACT_RELEVANCE, "strong") for memory in exact if memory.state in _RECALLABLE]
     if hits:
         return hits
@@ -209,6 +208,14 @@ def known_for(store: Store, signature: Signature) -> list[Hit]:
         if is_near(read_signature(memory.title), signature):
             return [_hit(memory, _NEAR_RELEVANCE, "fair")]
     return []
+
+
+def _of_error(reader: StoreReader, kind: str, signature: Signature) -> Sequence[Memory]:
+    """Return the recipes of a kind for the very error: the one of its key, else those of the thing that it is about."""
+    found: Sequence[Memory] = ()
+    for key in signature.keys:
+        found = found or _by_key(reader, f"{kind}:{key}")
+    return found
 
 
 def _seen(reader: StoreReader, session: str, signature: Signature, found: Sequence[Hit]) -> frozenset[str]:
@@ -232,9 +239,12 @@ def _can_apply(memory: Memory, signature: Signature, error: str, action: str) ->
     """
     files = [name for pair in _EDITED.findall(memory.content) for name in pair if name]
     said = _CHANGED.findall(memory.content)
-    if not files or len(files) < len(said) or not _THROWN.search(signature.type) or _TRAVELS.search(signature.type):
+    if not files or len(files) < len(said):
         return True
-    if action and not signature.is_general and f"`{action}`" in memory.description:
+    if signature.state is None and (not _THROWN.search(signature.type) or _TRAVELS.search(signature.type)):
+        return True
+    tells = signature.state is not None or not signature.is_general
+    if action and tells and f"`{action}`" in memory.description:
         return True
     return any(re.search(rf"(?<![\w.-]){re.escape(_base(name))}(?!\w)", f"{error}\n{action}") for name in files)
 
@@ -244,7 +254,9 @@ def _base(name: str) -> str:
 
 
 def _twin(reader: StoreReader, candidate: _Candidate) -> Memory | None:
-    return _by_key(reader, candidate.recipe.key) or _same_text(reader, candidate.ready.memory)
+    recipe, memory = candidate.recipe, candidate.ready.memory
+    alike = [known for key in recipe.further for known in _by_key(reader, key) if _is_alike(known, memory)]
+    return next(iter((*_by_key(reader, recipe.key), *alike)), None) or _same_text(reader, memory)
 
 
 def _hit(memory: Memory, relevance: float, fit: Fit) -> Hit:
@@ -278,16 +290,17 @@ def _draft(project: str, recipe: Recipe, trajectory: Trajectory, session: str, a
     return replace(memory, state="candidate")
 
 
-def _by_key(reader: StoreReader, key: str) -> Memory | None:
-    """Return the recipe of a key, or the memory that it was consolidated into."""
+def _by_key(reader: StoreReader, key: str) -> Sequence[Memory]:
+    """Return the recipes of a key, or the memories that they were consolidated into."""
     named = [link.source for link in reader.memories.links(key) if link.kind == SIGNATURE]
+    found: dict[str, Memory] = {}
     for memory in reader.memories.many(named).values():
         if _is_retired(reader, memory):
             continue
-        if memory.consolidation_id is not None:
-            return reader.memories.many([memory.consolidation_id]).get(memory.consolidation_id, memory)
-        return memory
-    return None
+        into = memory.consolidation_id
+        kept = memory if into is None else reader.memories.many([into]).get(into, memory)
+        found.setdefault(kept.id, kept)
+    return tuple(found.values())
 
 
 def _same_text(reader: StoreReader, memory: Memory) -> Memory | None:

@@ -131,6 +131,7 @@ class Recipe:
         content: What happened, quoted and cut.
         key: Equal for recipes of the same kind and signature; what they are looked up by.
         steps: The steps that show it.
+        further: What else it is looked up by, where recipes of other commands may be found, too.
     """
 
     kind: RecipeKind
@@ -139,6 +140,7 @@ class Recipe:
     content: str
     key: str
     steps: tuple[int, ...]
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -721,6 +723,7 @@ def _fix(
         content="\n".join(lines),
         key=f"fix:{signature.key}",
         steps=tuple(dict.fromkeys((ran.index, *(index for index, _ in changed), last.index))),
+        further=tuple(f"fix:{key}" for key in signature.keys[1:]),
     )
 
 
@@ -749,6 +752,7 @@ def _dead_ends(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_R
         content="\n".join(lines),
         key=f"dead-end:{signature.key}",
         steps=tuple(dict.fromkeys((same[0].index, *tries.values()))),
+        further=tuple(f"dead-end:{key}" for key in signature.keys[1:]),
     )
 
 

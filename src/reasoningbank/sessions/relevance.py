@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from reasoningbank.sessions.changes import DOCUMENT, Change, Doing
 from reasoningbank.sessions.commands import vocabulary
+from reasoningbank.sessions.machine_states import PORT_TAKEN, REFUSED
 from reasoningbank.sessions.signatures import Signature
 from reasoningbank.sessions.test_runs import tests_something
 from reasoningbank.sessions.workarounds import TEST_DEFINED, TEST_PLACE, hides, is_comment, lines_that_differ
@@ -99,17 +100,15 @@ _SUPPLIES = re.compile(
     r"|npm i|cpanm|git submodule|git lfs)\b|\binstall\.packages\("
 )
 _UNREACHED = re.compile(
-    r"[Cc]onnection refused|ECONNREFUSED|[Cc]ould not connect|[Cc]annot connect|is the server running"
+    rf"{REFUSED.pattern}|(?:can't|cannot|could not|failed to) connect|is the server running", re.IGNORECASE
 )
 _STARTS = re.compile(r"^ran: .*\b(?:start|restart|up|run|redis-server)\b")
 _PASSES_BY_ITSELF = re.compile(
     r"connection (?:was )?(?:reset|aborted|closed)|ECONNRESET|time[d]?[ -]?out|ETIMEDOUT|temporar(?:y|ily)|EAI_AGAIN"
     r"|rate.?limit|too many requests|\b(?:429|50[0234])\b|service unavailable|bad gateway|internal server error"
-    r"|database (?:table )?is locked|try again|EADDRINUSE|address already in use|port is already|resource busy|EBUSY"
-    r"|could not get lock",
+    rf"|database (?:table )?is locked|try again|{PORT_TAKEN.pattern}|resource busy|EBUSY|could not get lock",
     re.IGNORECASE,
 )
-_TAKEN = re.compile(r"EADDRINUSE|already in use|port is already", re.IGNORECASE)
 _ENDS = re.compile(r"^ran: .*\b(?:kill|pkill|killall|fuser|stop|down|terminate|rm)\b")
 _NAMES_CAUSE = re.compile(
     r"time_?out|retr(?:y|ies)|backoff|prox(?:y|ies)|mirror|index-url|registry|busy_timeout|journal_mode|\bwal\b|\block"
@@ -449,7 +448,7 @@ def _is_own_work(signature: Signature, changes: Sequence[Change], before: Sequen
 
 
 def _names_cause(change: Change, signature: Signature) -> bool:
-    if _TAKEN.search(signature.line):
+    if PORT_TAKEN.search(signature.line):
         ports = re.findall(r"\b\d{4,5}\b", signature.line)
         other = change.way and re.search(r"port", change.text, re.IGNORECASE) is not None
         return other or bool(_ENDS.search(change.text)) or any(port in change.text for port in ports)

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, replace
 
 from reasoningbank.sessions.commands import vocabulary
+from reasoningbank.sessions.machine_states import PORT_TAKEN, MachineState, state_of, stated_line
 from reasoningbank.sessions.tool_errors import ToolError, said_error, test_error, told, tool_error
 
 MAX_LINE = 160
@@ -199,19 +200,6 @@ _SURROUNDINGS = re.compile(
     r"|access denied|unauthori[sz]ed|forbidden",
     re.IGNORECASE,
 )
-_PORT_TAKEN = re.compile(
-    r"EADDRINUSE|(?<!mail )\baddress (?:is )?already in use|only one usage of each socket address"
-    r"|already running on port|\bport(?: \S+)? (?:is|was) (?:already )?(?:in use|allocated|taken|occupied)",
-    re.IGNORECASE,
-)
-_NO_ROOM = re.compile(r"no space left on device|disk (?:is )?full", re.IGNORECASE)
-_TOO_MANY_FILES = re.compile(r"too many open files|\bEMFILE\b", re.IGNORECASE)
-_WATCHED = re.compile(r"\bwatch|inotify", re.IGNORECASE)
-"""A limit of what is watched is reported in the words of a full disk, too."""
-_REFUSED = re.compile(r"ECONNREFUSED|connection refused", re.IGNORECASE)
-_PORT = re.compile(r"\bport[ =:]{1,2}(?P<told>\d{2,5})\b|[\w\]]:(?P<of_host>\d{2,5})\b(?![:.]\d)", re.IGNORECASE)
-_EPHEMERAL = 32_768
-"""From this port on a number says nothing of the service: the system gives out such ports by itself."""
 _CLOSED = (
     r"\bexit(?:ed|s)? (?:with|on)\b|\bexit(?:ed)?[ -](?:code|status|value)\b|\bunexpected signal\b"
     r"|\bdid not complete successfully|\breturned (?:an error code|non-zero)"
@@ -267,6 +255,7 @@ class Signature:
         line: The decisive line as it was printed, cut.
         test: The test that failed, when the message alone does not tell this error from others.
         place: The command that failed, when neither the message nor a test tells this error from others.
+        state: Which state of the machine it is about; None where it is about another thing.
     """
 
     type: str
@@ -274,11 +263,12 @@ class Signature:
     line: str
     test: str = ""
     place: str = ""
+    state: MachineState | None = None
 
     @property
     def is_general(self) -> bool:
         """Return whether errors of other causes say the same: only the command tells them apart."""
-        if self.type == _SYNTAX:
+        if self.type == _SYNTAX or (self.state is not None and self.state.by_command):
             return True
         if self.type == "shell" and (_NO_NAME.search(self.message) or _SURROUNDINGS.search(self.message)):
             return True
@@ -288,7 +278,7 @@ class Signature:
             return True
         if self.type == "FileNotFoundError" or _ABSENT_FILE.search(self.message):
             return all(_USUAL_NAME.match(name) for name in self.names)
-        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS, _ENDED, _PORT_TAKEN))
+        return any(pattern.search(self.message) for pattern in (_GENERAL, _SURROUNDINGS, _ENDED, PORT_TAKEN))
 
     @property
     def text(self) -> str:
@@ -299,30 +289,21 @@ class Signature:
     @property
     def key(self) -> str:
         """Equal for equal signatures: 24 hexadecimal digits."""
-        words = self._condition
-        if not words:
+        if self.state is None:
             words = f"{self.type}\n{self.test}\n{self.message}".casefold() + (f"\n{self.place}" if self.place else "")
-        return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        else:
+            words = f"{self.state.kind}\n{self.place}" if self.state.by_command else self.state.kind
+        return _digest(words)
 
     @property
-    def _condition(self) -> str:
-        """Return which state of the machine the error is about, however it is worded; empty where it is about another.
+    def keys(self) -> tuple[str, ...]:
+        """What a recipe is looked up by: the key, and that of the thing that any command may meet in this state.
 
-        That a port is taken or a service refuses is the same for the same command alone, and a service is told from
-        others by its port; that the disk is full is the same for all.
+        The same command is the same error at any port, another one is it at the same port of the same host.
         """
-        said = f"{self.message}\n{self.line}"
-        if self.test:
-            return ""
-        if _NO_ROOM.search(said) and not _WATCHED.search(said):
-            return "no room"
-        if _TOO_MANY_FILES.search(said) and not _WATCHED.search(said):
-            return "too many files"
-        if _PORT_TAKEN.search(said):
-            return f"port taken\n{self.place}"
-        ports = [int(match["told"] or match["of_host"]) for match in _PORT.finditer(self.line)]
-        service = next((port for port in ports if port < _EPHEMERAL), None)
-        return f"refused {service}\n{self.place}" if _REFUSED.search(said) and service is not None else ""
+        if self.state is None or not self.state.thing:
+            return (self.key,)
+        return (self.key, _digest(f"{self.state.kind} at {self.state.thing}"))
 
     @property
     def words(self) -> frozenset[str]:
@@ -358,17 +339,39 @@ def signature_of(output: str, action: str = "") -> Signature | None:
     found = _with_detail(found, text)
     if found.message.casefold() in {"", found.type.casefold()} and (asserted := _asserted(found, text)) is not None:
         found = asserted
+    found = replace(found, state=_state_of(found, text, action))
     kind = found.type.rsplit(".", 1)[-1]
     if kind in _SLIPS and not _is_of_a_file(found, kind, text):
         return None
     said = len(found.words) >= _LEAST_WORDS and not _is_stock(found)
-    if not (said or _names_something(found)):
+    if not (said or found.state is not None or _names_something(found)):
         return None
     return replace(found, place=_SPACE.sub(" ", action).strip()) if found.is_general else found
 
 
+def _state_of(found: Signature, text: str, action: str) -> MachineState | None:
+    """Return the state of the machine that an error is about; a test or assertion is about what it tests."""
+    if found.test or found.type.endswith("AssertionError"):
+        return None
+    start = text.rfind(found.line)
+    below = text[start + len(found.line) :] if start >= 0 else ""
+    return state_of(f"{found.line}\n{found.message}", below, action)
+
+
+def _digest(words: str) -> str:
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
 def _decisive(text: str) -> Signature | None:
-    return _pytest(text) or _runner(text) or _compiled(text) or _raised(text) or _other(text) or _said(text)
+    return (
+        _pytest(text)
+        or _runner(text)
+        or _compiled(text)
+        or _raised(text)
+        or _other(text)
+        or _said(text)
+        or _stated(text)
+    )
 
 
 def _asserted(found: Signature, text: str) -> Signature | None:
@@ -402,7 +405,7 @@ def is_near(one: Signature, other: Signature) -> bool:
     """Return whether two signatures of one type name the same things and share most of their words."""
     if one.type.casefold() != other.type.casefold() or one.test != other.test:
         return False
-    if one.names != other.names or one.type == "shell" or one.is_general or other.is_general:
+    if one.names != other.names or one.type == "shell" or any(each.is_general or each.state for each in (one, other)):
         return False
     first, second = one.words, other.words
     if one.things != other.things or (first != second and any(_ABSENCE.search(each.message) for each in (one, other))):
@@ -596,6 +599,12 @@ def _compiled(text: str) -> Signature | None:
 def _said(text: str) -> Signature | None:
     """Return the line that says in words what is wrong, where no reader knows the tool."""
     return _of_tool(said_error(text, lambda line: len(_specific(normalise(line)))))
+
+
+def _stated(text: str) -> Signature | None:
+    """Return the line that says in what state the machine is, where no other line says what is wrong."""
+    line = stated_line(text)
+    return None if line is None else _made("error", line, line)
 
 
 def _of_tool(found: ToolError | None) -> Signature | None:
