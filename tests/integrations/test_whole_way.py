@@ -252,6 +252,8 @@ def test_the_users_own_client_distils_and_is_never_captured(client: str, tmp_pat
         told = user.rbank("status")
         assert told["model"]["name"] == f"client:{client}"
         assert told["model"]["used"]["sessions"] == 1
+        # Its place in the graph is asked for after it is distilled.
+        eventually(lambda: sum("JSON schema" in each.text for each in user.server.requests) == 2)
         assert (sum(told["sessions"].values()), told["sessions"]["distilled"], told["errors"]) == (1, 1, [])
         asked = len(user.server.requests)
         time.sleep(12)
