@@ -300,7 +300,9 @@ def test_runs_without_news_change_nothing(open_bank_in_session: OpenBank, tmp_pa
 
 
 @promise("consolidating:window")
-@promise("consolidating:undone-stays", "What a person took apart stays apart until a person forces a run.", source="issue 4")
+@promise(
+    "consolidating:undone-stays", "What a person took apart stays apart until a person forces a run.", source="issue 4"
+)
 def test_what_a_person_took_apart_stays_apart_until_forced(open_bank_in_session: OpenBank) -> None:
     bank = open_bank_in_session()
     pairs(bank, 1)

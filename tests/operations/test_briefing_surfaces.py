@@ -124,7 +124,7 @@ def test_a_reversed_verdict_tells_the_movement_as_it_was_and_an_unknown_session_
     now = run("get", stored["id"])["confidence"]
     assert f"confidence {before:.3f} to {now:.3f} (without this session it would be 0.800)." in said
     again = CliRunner().invoke(rbank, [*words, "s", "succeeded"]).stdout
-    assert f"counts for it as before, confidence {now:.3f} (without" in again
+    assert f"unchanged, confidence {now:.3f}; the session counts for it already (without" in again
     assert (
         "nothing is known of a session named nosuch" in CliRunner().invoke(rbank, [*words, "nosuch", "failed"]).stdout
     )

@@ -26,8 +26,8 @@ def opened(place: Path) -> Bank:
 
 @promise(
     "record:known-already",
-    "Recording the same text twice says so, with the id of the memory that has it: on the command line, in the answer "
-    "of memory_record and in the provenance of what was recorded.",
+    "Recording the same text twice says so, with the id of the memory that has it, and that it is stored beside that: "
+    "on the command line, in the answer of memory_record and in the provenance of what was recorded.",
     source="issue 11 The demo is the loop",
 )
 def test_recording_the_same_text_twice_says_so(tmp_path: Path) -> None:
@@ -36,6 +36,10 @@ def test_recording_the_same_text_twice_says_so(tmp_path: Path) -> None:
         assert "Known already" not in first.message
         second = record_or_learn(bank, title=TITLE, content=CONTENT, outcome="success")
         assert KNOWN.format(first.id) in second.message
+        assert "This one is stored beside it; consolidation makes one of both." in second.message
+        assert bank.get(second.id).id != first.id
+        clusters = bank.curation.clusters()
+        assert [set(each.ids) for each in clusters] == [{first.id, second.id}]
         assert bank.record(title=TITLE, content=CONTENT, outcome="success").provenance["same_text"] == first.id
         other = bank.record(title="Close files", content="Close the file.", outcome="success")
         assert "same_text" not in other.provenance

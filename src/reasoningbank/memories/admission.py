@@ -315,7 +315,10 @@ def why_known(memory: Memory) -> str:
         return f"Memory {twin} says of the same text that it was a {state}. Both are shown: rate the one that holds."
     if twin and state:
         return f"Memory {twin} has the same text; it is in quarantine and waits for a person's review."
-    return f"Known already: memory {twin} has the same text. Rate that one where it helped." if twin else ""
+    if not twin:
+        return ""
+    beside = "This one is stored beside it; consolidation makes one of both."
+    return f"Known already: memory {twin} has the same text. {beside} Rate that one where it helped."
 
 
 REWRITE = "Write what was observed and what follows from it, not instructions to the agent that reads it."

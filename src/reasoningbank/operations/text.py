@@ -269,14 +269,14 @@ def origins_text(origins: Sequence[Origin]) -> str:
 def session_outcome_text(report: SessionOutcome) -> str:
     """Return what the end of a session did."""
     moved = {one.memory_id: one for one in report.credited}
-    lines = [_counts_text(one, moved.get(one.memory_id)) for one in report.counted]
+    lines = [_counts_text(one, moved.get(one.memory_id), succeeded=report.succeeded) for one in report.counted]
     known = {one.memory_id for one in report.counted}
     lines += [f"{one.memory_id}: {one.message}" for one in report.credited if one.memory_id not in known]
     held = f"; {len(report.quarantined)} in quarantine, not credited" if report.quarantined else ""
     if report.counted or report.credited or held:
         before = len([one for one in report.unchanged if one in known])
-        said = f", {before} of them by what was said before" if before else ""
-        lines.append(f"{len(report.counted)} credited{said}{held}.")
+        said = f", {before} unchanged" if before else ""
+        lines.append(f"{len(report.counted) - before} credited{said}{held}.")
     elif not report.known:
         lines.append(
             f"0 credited: nothing is known of a session named {one_line(report.session)} here, so that nothing was "
@@ -292,15 +292,24 @@ def session_outcome_text(report: SessionOutcome) -> str:
     return "\n".join(lines)
 
 
-def _counts_text(credit: SessionCredit, moved: OutcomeReport | None) -> str:
-    """Return what a session's end counts for a memory, what this call changed, and what it would be without it."""
-    counts = f"{credit.memory_id}: counts {'for' if credit.succeeded else 'against'} it"
+def _counts_text(credit: SessionCredit, moved: OutcomeReport | None, *, succeeded: bool) -> str:
+    """Return what a session's end counts for a memory, what this call changed, and what it would be without it.
+
+    Args:
+        credit: What the session's end counts now.
+        moved: What this call changed; None for nothing.
+        succeeded: What this call says of the session.
+    """
+    counts = f"counts {'for' if credit.succeeded else 'against'} it"
     alone, now = f"{credit.previous_confidence:.3f}", f"{credit.new_confidence:.3f}"
     without = f" (without this session it would be {alone})"
-    if moved is None:
-        return f"{counts} as before, confidence {now}{without}."
-    before = f"{moved.previous_confidence:.3f}"
-    return f"{counts}, confidence {before} to {now}{without if before != alone else ''}."
+    if moved is not None:
+        before = f"{moved.previous_confidence:.3f}"
+        return f"{credit.memory_id}: {counts}, confidence {before} to {now}{without if before != alone else ''}."
+    same = f"the session {counts} already"
+    if credit.succeeded != succeeded:
+        same = f"the session still {counts}, for a person's word or its evidence stands above this report"
+    return f"{credit.memory_id}: unchanged, confidence {now}; {same}{without}."
 
 
 def index_text(report: IndexReport) -> str:
