@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
+from reasoningbank.llm.completion_bodies import error_in, plain_completion
 from reasoningbank.llm.refusals import (
     answer_limit,
     answer_was_cut,
@@ -48,9 +49,9 @@ from reasoningbank.types.ports import Completion, Prompt
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
     from openai.types.chat import ChatCompletion
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.models.openai._chat_completions import LenientChatCompletion
     from pydantic_ai.settings import ModelSettings
 
 _HINT = "Give the base of the API without user, password or query, for example http://127.0.0.1:8080/v1."
@@ -479,50 +480,23 @@ def _model(question: ProviderRequest, client: AsyncClient) -> Model:
 @functools.cache
 def _tolerant_model() -> type[OpenAIChatModel]:
     """Return the model of compatible servers; its library is imported only when one is asked."""
+    from openai.types.chat import ChatCompletion as ChatCompletionBody
+    from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior
     from pydantic_ai.models.openai import OpenAIChatModel
 
     class TolerantModel(OpenAIChatModel):
-        """Reads an answer whose usage is not whole; what is not reported is counted here."""
+        """Reads bodies of any shape that hold an answer; what is not reported of its usage is counted by us."""
 
-        def _validate_completion(self, response: ChatCompletion) -> LenientChatCompletion:
-            usage = response.usage
-            if usage is not None:
-                told = _told_usage(usage.model_dump(), _text_in(response))
-                if told is None:
-                    response.usage = None
-                else:
-                    usage.prompt_tokens, usage.completion_tokens = told
-                    usage.total_tokens = sum(told)
-            return super()._validate_completion(response)
+        def _process_response(self, response: ChatCompletion | str, **options: bool) -> ModelResponse:
+            body = response.model_dump(warnings=False) if isinstance(response, ChatCompletionBody) else {}
+            if error := error_in(body):
+                raise ModelHTTPError(error[0], self.model_name, error[1])
+            plain = plain_completion(body, self.model_name)
+            if plain is None:
+                raise UnexpectedModelBehavior("The body holds no message.")
+            return super()._process_response(ChatCompletionBody.model_validate(plain), **options)
 
     return TolerantModel
-
-
-_READ_NAMES, _WRITTEN_NAMES = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
-
-
-def _told_usage(usage: Mapping[str, object], text: str) -> tuple[int, int] | None:
-    """Return the tokens of prompt and answer that a server reports; None when it reports nothing that can be booked.
-
-    Of a total alone the answer's share is counted by us: together they are what was reported. A total above both holds
-    thoughts that the answer's share leaves out: they are the answer's.
-    """
-    read, written, total = (
-        next((each for name in names if isinstance(each := usage.get(name), int) and each >= 0), None)
-        for names in (_READ_NAMES, _WRITTEN_NAMES, ("total_tokens",))
-    )
-    if read is not None and written is not None:
-        return read, max(written, (total or 0) - read)
-    if not total:
-        return None
-    if read is not None:
-        return read, max(total - read, 0)
-    written = min(count_tokens(text) if written is None else written, total)
-    return total - written, written
-
-
-def _text_in(response: ChatCompletion) -> str:
-    return "".join(choice.message.content or "" for choice in response.choices or ())
 
 
 def _sendable(text: str) -> str:
@@ -807,12 +781,12 @@ class ProviderModel:
     def _settle(
         self, budget: TokenBudget, booked: Reservation, question: ProviderRequest, result: ProviderAnswer | Failure
     ) -> None:
-        """Book what was used: what was reported, else what it comes to by our own count."""
+        """Book what was used: what was reported, and what was not as it comes to by our own count."""
         schema = "" if question.way == "native" else _schema_words(question.schema)
         sent = _counted(question.prompt) + count_tokens(schema)
         if isinstance(result, ProviderAnswer):
-            reported = result.input_tokens + result.output_tokens
-            budget.settle(booked, reported if result.input_tokens else sent + count_tokens(result.text))
+            read, written = result.input_tokens or sent, result.output_tokens or count_tokens(result.text)
+            budget.settle(booked, read + written)
         elif result.unbilled:
             budget.settle(booked, 0)
         else:
