@@ -111,7 +111,8 @@ _NPM = re.compile(
 _SPOKEN = re.compile(
     r"^ {0,6}(?P<type>fatal|error|ERROR|Error|FATAL|FAILED(?=: [A-Z][a-z]+ \w+ \w+)|E|CMake Error[^\n:]{0,200})"
     r"(?: \(\d+\))?:+ ?"
-    r"(?P<message>(?!test failed, to rerun|could not compile|subprocess-exited|metadata-generation)\S[^\n]{5,})$",
+    r"(?P<message>(?!test failed, to rerun|could not compile|subprocess-exited|metadata-generation"
+    r"|Ignored the following)\S[^\n]{5,})$",
     re.MULTILINE,
 )
 _NAMED = re.compile(
@@ -223,10 +224,11 @@ _ABSENCE = re.compile(
     r"|cannot (?:find|open|load|import|locate|resolve)|not (?:installed|defined|exist|available|permitted|allowed)"
     r"|unable to (?:locate|find|resolve|load)"
     r"|could not be (?:resolved|found)|unknown|undefined|unresolved|no (?:module|package)|denied|refused|forbidden"
-    r"|unauthori[sz]ed|requires?\b|required",
+    r"|unauthori[sz]ed|requires?\b|required|not compatible with|conflicting dependencies|version solving"
+    r"|no (?:solution|matching (?:version|package|distribution))\b|failed to select a version",
     re.IGNORECASE,
 )
-"""Something is not there, or is not allowed: that another thing is not there is another error."""
+"""Something is not there, does not go with another, or is not allowed: of another thing it is another error."""
 _THING = re.compile(
     r"[\w@$.+:/\\-]*\w[@.+:/\\_-]+\w[\w@$.+:/\\-]*"
     r"|(?<![\w-])-{1,2}\w[\w-]*|\w*[a-z][A-Z]\w*|\w*[A-Za-z]\d\w*"

@@ -120,6 +120,29 @@ _PEER = re.compile(
     re.MULTILINE,
 )
 """What npm says of a dependency that another one does not go with."""
+_ENGINE = re.compile(
+    r"^npm (?:ERR!|error) (?:notsup|engine) (?:Not compatible with your version of node/npm: (?P<package>@?[^\s@]+)@)",
+    re.MULTILINE,
+)
+"""What npm says of a package that wants another Node."""
+_UNSOLVED = re.compile(
+    r"version solving (?:has )?failed|No solution found when resolving dependencies|Unable to find a resolution"
+    r"|supported Python range \([^)\n]*\) is not compatible with some of the required packages"
+    r"|Could not find compatible versions$|Encountered problems while solving"
+    r"|The following packages are not available from current channels",
+    re.MULTILINE,
+)
+"""That a set of dependencies goes together in no way: Poetry, uv, PDM, Bundler, Conda."""
+_BECAUSE = re.compile(
+    r"\b[Bb]ecause (?P<reason>\S[\s\S]{1,600}?)"
+    r"(?=,\s+(?:version solving|we can conclude|it follows|[\w.-]+ is forbidden)|\.\s|\.?\s*\Z)"
+)
+_UNSOLVED_ITEM = re.compile(
+    r"^[ \t]*[-*] +(?P<item>\S[^\n]*?)(?:, so it will not[^\n]*)?$"
+    r"|^The following requirement\(s\) can't be met: (?P<wanted>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_GO_MODULE = re.compile(r"^go: (?P<message>\S+ requires go >= [^\n]+)$", re.MULTILINE)
 _STRICT_WARNING = re.compile(
     r"^WARNING +- +(?P<message>\S[^\n]*)$(?=[\s\S]*\bin strict mode\b)"
     r"|^Warning, treated as error:\n(?:\S+?:\d*:? ?)?(?P<sphinx>\S[^\n]*)$",
@@ -328,6 +351,11 @@ def _structured(text: str) -> ToolError | None:
     if (match := _PEER.search(text)) is not None:
         message = f"ERESOLVE unable to resolve dependency tree: peer {match['wanted']} from {match['by']}"
         return ToolError(type="npm", message=message, line=message)
+    if (match := _ENGINE.search(text)) is not None:
+        message = f"EBADENGINE {match['package']} is not compatible with your version of node"
+        return ToolError(type="npm", message=message, line=message)
+    if (found := _unsolved(text)) is not None:
+        return found
     if (match := _STRICT_WARNING.search(text)) is not None:
         message = match["message"] or match["sphinx"]
         return ToolError(type="mkdocs" if match["message"] else "sphinx", message=message, line=message)
@@ -340,12 +368,28 @@ def _structured(text: str) -> ToolError | None:
     return None
 
 
+def _unsolved(text: str) -> ToolError | None:
+    """Return what a resolver of dependencies says, with its first reason; without one it says nothing of the cause."""
+    head = _UNSOLVED.search(text)
+    if head is None:
+        return None
+    item, because = _UNSOLVED_ITEM.search(text, head.end()), _BECAUSE.search(text)
+    if because is not None and (item is None or head[0].startswith(("version", "No solution", "Could not"))):
+        reason = because["reason"]
+    elif item is not None:
+        reason = item["item"] or item["wanted"]
+    else:
+        return None
+    message = f"{head[0]}: {_SPACE.sub(' ', reason).strip()}"[:_BLOCK]
+    return ToolError(type="resolver", message=message, line=message)
+
+
 def _simple(text: str) -> ToolError | None:
     tables = "------" in text
     for pattern, kind in (
         (_RUBY_LOAD, ""), (_RUBY_RAISED, ""), (_RUBY_CLASS, ""), (_INDENTED, "error"), (_SHELLCHECK, ""), (_RUFF, ""),
         (_LINTER, ""), (_ESLINT, "eslint"), (_PHPSTAN, "phpstan"), (_PSQL, "sql"), (_SQLITE, "sqlite"),
-        (_REJECTED, "rejected"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
+        (_REJECTED, "rejected"), (_GO_MODULE, "go"), (_PROGRAM, ""), (_DAEMON, "docker"), (_JEST_SUITE, "Error"),
         (_TRAPPED, "Fatal error"), (_R_RAISED, "R"), (_PHP, "php"), (_AT_PLACE, "error"),
     ):  # fmt: skip
         match = pattern.search(text)
