@@ -131,3 +131,16 @@ def test_a_session_that_is_recovered_leaves_room_for_other_sources(found: list[H
         assert not too_many(ordered("session_recovery", found, limit), found)
     else:
         assert ordered("semantic", found, limit) == tuple(found[:limit])
+
+
+@promise("trust:place")
+@given(proven=FOUND, pool=FOUND, seed=st.integers(0, 9), count=st.none() | st.integers(0, 5))
+def test_an_unproven_claim_comes_after_what_stands_higher_and_answers_as_well(
+    proven: list[Hit], pool: list[Hit], seed: int, count: int | None
+) -> None:
+    others = [replace(each, memory=replace(each.memory, id=f"other {each.id}")) for each in pool[:5]]
+    shown = offered(proven[:1], others, count, random.Random(seed))
+    for place, claim in enumerate(shown):
+        if claim.standing == "claim":
+            later = [each for each in shown[place + 1 :] if each.standing != "claim"]
+            assert not any((each.relevance >= FITTING) >= (claim.relevance >= FITTING) for each in later)

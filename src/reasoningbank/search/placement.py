@@ -95,7 +95,7 @@ def placed(
     """
     if not any(hit.standing == "claim" for hit in hits):
         return list(hits[:limit])
-    ordered = _copies_behind(_behind(hits), question, floor)
+    ordered = _copies_behind(behind(hits), question, floor)
     return shared(_told_once(ordered, vectors, model_id), whole=limit > FIRST)[:limit]
 
 
@@ -175,7 +175,7 @@ def disputed(hits: Sequence[Hit], vectors: Mapping[str, Vector], model_id: str) 
     ]
 
 
-def _behind(hits: Sequence[Hit]) -> list[Hit]:
+def behind(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with every claim behind what stands higher and answers as well."""
     ordered: list[Hit] = []
     waiting: list[Hit] = []

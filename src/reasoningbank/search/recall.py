@@ -14,7 +14,7 @@ from reasoningbank.memories.words import query_words
 from reasoningbank.safety.stored_text import reveal
 from reasoningbank.search.fusion import FLOOR, TAIL, Fused, asked_floor, fuse
 from reasoningbank.search.passages import Passage, asked
-from reasoningbank.search.placement import FIRST, disputed, is_crowded, placed, shared, source_of
+from reasoningbank.search.placement import FIRST, behind, disputed, is_crowded, placed, shared, source_of
 from reasoningbank.storage.store import Store
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE
 from reasoningbank.types.consolidation import is_consolidated
@@ -323,6 +323,8 @@ def outranked(proven: Sequence[Hit], unproven: Sequence[Hit]) -> bool:
 def offered(proven: Sequence[Hit], pool: Sequence[Hit], count: int | None, chance: random.Random) -> list[Hit]:
     """Return the unproven hits that are shown beside the proven ones, most relevant first.
 
+    A claim comes after what stands higher and answers as well, as it does among proven ones.
+
     Where no proven hit answers, the best-ranked ones are; beside an answer the best-ranked one when it is more relevant
     than every proven hit, else one that is drawn. Of one source's claims those that the proven hits hold count too.
 
@@ -354,7 +356,7 @@ def drawn(pool: Sequence[Hit], chance: random.Random) -> list[Hit]:
 
 
 def _marked(chosen: Sequence[Hit]) -> list[Hit]:
-    return sorted((replace(hit, unproven=True) for hit in chosen), key=lambda hit: -hit.relevance)
+    return behind(sorted((replace(hit, unproven=True) for hit in chosen), key=lambda hit: -hit.relevance))
 
 
 def _odds(hit: Hit) -> float:
