@@ -113,12 +113,15 @@ def judgement_text(judgement: Judgement) -> str:
 
 
 def distilled_text(report: DistilReport) -> str:
-    """Return what became of the items, one line each."""
+    """Return what became of the items, one line each.
+
+    That a memory says the same already is no word for it: the session may be its own, or have been shown it.
+    """
     lines = [f"new           {one}" for one in report.distilled]
-    lines += [f"corroborated  {one}" for one in report.corroborated]
+    lines += [f"known already {one}" for one in report.corroborated]
     lines += [f"refused       {one.reason}: {one_line(one.title)} ({one.detail})" for one in report.refused]
     counts = (
-        f"{len(report.distilled)} distilled, {len(report.corroborated)} corroborated, "
+        f"{len(report.distilled)} distilled, {len(report.corroborated)} known already, "
         f"{len(report.refused)} refused, {_waiting(report.pending)}"
     )
     return "\n".join([*lines, counts])
