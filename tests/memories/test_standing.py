@@ -85,6 +85,34 @@ def test_names_of_one_connection_are_one_voice_for_a_candidate(local_bank: Bank)
     assert local_bank.get(memory.id).confidence < 0.7
 
 
+@promise(
+    "trust:said",
+    "What is said of who stands by a memory holds in each standing: seen once is only what the bank saw in one "
+    "session, what was merged of such was seen in several, and only a claim is called untested.",
+    source="issue 14",
+)
+@pytest.mark.parametrize(
+    ("provenance", "said"),
+    [
+        ({"source": "recipe", "entered": "recipe"}, "recipe: what took this error away, seen once, in a session of"),
+        ({"source": "recipe", "entered": "recipe", "confirmed": "2 other sessions"}, "confirmed by 2 other sessions"),
+        (
+            {"source": "consolidated", "inherited": "observed"},
+            "error away, seen in the sessions of its sources",
+        ),
+        ({"source": "consolidated", "inherited": "confirmed"}, "strategy that worked, confirmed by its sources"),
+        ({"source": "consolidated", "entered": "consolidation"}, "CLAIM of a merge of claims, untested"),
+        ({"source": "cli", "entered": "person"}, "vouched for by a person"),
+    ],
+)
+def test_what_is_said_of_who_stands_by_a_memory_holds(provenance: dict[str, str], said: str) -> None:
+    memory = Memory(
+        id="m", project="p", title=TITLE, content=CONTENT, outcome="success", category="fix", provenance=provenance
+    )
+    assert said in kind_of(memory)
+    assert ("untested" in kind_of(memory)) == (memory.standing == "claim")
+
+
 @promise("trust:confirmed")
 def test_a_person_confirms_a_claim_with_a_word(local_bank: Bank) -> None:
     memory = claimed(local_bank)

@@ -252,6 +252,8 @@ def kind_of(memory: Memory) -> str:
     if memory.provenance.get("source") == RECIPE:
         said = _RECIPES.get(memory.category, _KINDS[memory.outcome])
         seen = f"{said}, seen {'once, ' if standing == 'observed' else ''}in a session of {memory.created_at:%Y-%m-%d}"
+    elif standing == "observed":
+        seen = f"{_RECIPES.get(memory.category, _KINDS[memory.outcome])}, seen in the sessions of its sources"
     else:
         seen = _KINDS[memory.outcome]
     if standing == "confirmed":
