@@ -32,7 +32,7 @@ PUT = {
 UNKNOWN = (
     *("backup", "branch-outcome", "capture", "distill", "graph delete", "graph delete-edge", "graph edit-edge"),
     *("graph edit", "graph import", "graph prefer", "graph remember", "graph restore", "import", "judge"),
-    *("session-outcome", "share import", "source", "stability", "trace-outcome", "vectors reconcile"),
+    *("session-outcome", "share import", "source", "trace-outcome", "vectors reconcile"),
     "branch-briefing",
 )
 """Commands that name no memory: they are run on something that the bank does not know."""
@@ -95,8 +95,8 @@ def shown(bank: Bank) -> set[str]:
 @promise(
     "trust:others",
     "No agent takes out of the searches what other clients recorded: in a command it deletes and holds back only what "
-    "its own client recorded, what it makes of another client's claim stands beside that, and neither prune nor decay "
-    "is an agent's command; below the default threshold it consolidates near-duplicates alone.",
+    "its own client recorded, what it makes of another client's claim stands beside that, and prune, decay and "
+    "stability are a person's; below the default threshold it consolidates near-duplicates alone.",
     source="issue 14",
 )
 @pytest.mark.parametrize(("name", "words"), [(name, words) for name, lines in TAKING.items() for words in lines])
@@ -112,19 +112,37 @@ def test_no_command_of_an_agent_takes_others_memories_away(bank: Bank, name: str
 
 
 @promise("trust:others")
-@pytest.mark.parametrize("name", ["prune", "decay"])
+@pytest.mark.parametrize("name", ["prune", "decay", "stability"])
 def test_no_setting_of_an_agents_command_ages_memories(bank: Bank, name: str) -> None:
     of_others(bank)
     refused = run(name, variables=SETTINGS)
     assert refused.exit_code == 4
     assert "a person's to do" in refused.stderr
-    assert run(name, agent=False).exit_code == 0
+    assert name == "stability" or run(name, agent=False).exit_code == 0, "a person may"
 
 
 @promise("trust:others")
 def test_every_command_that_changes_something_is_tried() -> None:
     changing = {each.command.name for each in OPERATIONS if each.command is not None and not each.reads}
     assert changing == {*(PERSONAL.keys() & changing), *TAKING, *PUT, *UNKNOWN}
+
+
+@promise("trust:others")
+def test_no_tool_or_route_without_admin_takes_memories_away() -> None:
+    """Each that changes something is named here with a test of its own elsewhere; a new one has to be looked at."""
+    changing = [each for each in OPERATIONS if not each.reads and not each.admin]
+    tools = {each.tool.name for each in changing if each.tool is not None}
+    routes = {f"{each.route.method} {each.route.path}" for each in changing if each.route is not None}
+    assert tools == {
+        *("memory_record", "memory_feedback", "memory_outcome", "memory_distill", "memory_consolidate"),
+        *("remember_conversation", "graph_add", "graph_link"),
+    }
+    assert not [each for each in routes if each.startswith("DELETE")]
+    assert {each for each in routes if each.startswith("PATCH")} == {
+        "PATCH /memories/{id}",
+        "PATCH /graph/nodes/{id:path}",
+        "PATCH /graph/edges/{id:path}",
+    }
 
 
 @promise("trust:others")

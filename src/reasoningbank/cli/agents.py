@@ -29,6 +29,7 @@ PERSONAL: Mapping[str, frozenset[str]] = {
     "restore": frozenset(),
     "revert": frozenset(),
     "review": frozenset({"approve", "reject"}),
+    "stability": frozenset(),
     "token create": frozenset(),
     "token revoke": frozenset(),
     "undo": frozenset(),
@@ -36,7 +37,8 @@ PERSONAL: Mapping[str, frozenset[str]] = {
 }
 """What only a person does: to give or take standing, to erase, to replace a bank, to let somebody in.
 
-Decay and pruning follow settings, and an agent's command sets them; the daily upkeep does both by itself.
+Decay and pruning follow settings and stability a repository, and an agent's command names them; the daily upkeep does
+all three by itself.
 
 A command always, or with one of the options that are named. Here and nowhere else: each command, of the table or
 written by hand, passes ``check_personal``.
