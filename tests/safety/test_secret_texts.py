@@ -49,6 +49,7 @@ def test_secrets_of_forty_kinds_are_found(group: str) -> None:
     assert len(readable) <= (1 - _FOUND) * len(texts), readable
 
 
+@promise("hygiene:kinds")
 @pytest.mark.parametrize(
     "text",
     [
@@ -75,6 +76,7 @@ def test_a_secret_is_found_however_its_name_or_its_value_is_written(text: str) -
     assert redact(text).findings, text
 
 
+@promise("hygiene:kinds")
 @pytest.mark.parametrize(
     "text",
     [
