@@ -6,7 +6,8 @@ process finds it there. So what hooks show, what the agent searches itself and w
 session. Nobody can name another process than the one that it runs under.
 
 A server on stdio notes the client that holds its connection in the same way. A command that has such a client among its
-ancestors is an agent's, whatever the client is called.
+ancestors is an agent's, whatever the client is called. A hook whose answer a client waits for notes that client, too:
+what only a person does is refused under it.
 
 Where the system does not tell whose child a process is (no ``/proc``), the direct parent has to do.
 """
@@ -36,12 +37,16 @@ FOLDER = ("run", "clients")
 """Where the names are, below the data directory."""
 CONNECTED = ("run", "connected")
 """Where it is noted which clients have held a connection."""
+HOOKED = ("run", "hooked")
+"""Where it is noted which clients have run a hook."""
 MOST_OF_A_NAME = 500
 """Characters of a client's name for a session."""
 _WRAPPERS = frozenset(
     {"ash", "bash", "busybox", "dash", "env", "fish", "nice", "rbank", "sh", "timeout", "uv", "uvx", "zsh"}
 )
 """What stands between a client and what it starts: shells and launchers."""
+_REAPERS = frozenset({"init", "launchd", "systemd"})
+"""What takes over a process whose parent has ended; a person's terminals descend from it, too."""
 _FARTHEST = 12
 _INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
 _AGENTS = frozenset(
@@ -118,11 +123,23 @@ def is_agents() -> bool:
 
     if run_by_agent():
         return True
-    folder = data_directory().joinpath(*CONNECTED)
-    noted = {path.name for path in folder.iterdir()} if is_private(folder) else set()
+    noted = _noted(data_directory(), CONNECTED)
     return any(
         _file(process) in noted or _is_agent(process, status.name) for process, status in ancestors(os.getppid())
     )
+
+
+def is_under_hooks() -> bool:
+    """Return whether a client that runs hooks of this data directory is an ancestor of this process."""
+    from reasoningbank.settings import data_directory
+
+    noted = _noted(data_directory(), HOOKED)
+    return bool(noted) and any(_file(process) in noted for process, _ in ancestors(os.getppid()))
+
+
+def _noted(home: Path, place: tuple[str, ...]) -> set[str]:
+    folder = home.joinpath(*place)
+    return {path.name for path in folder.iterdir()} if is_private(folder) else set()
 
 
 def speak_as_client(home: Path, *, by_agent: bool | None) -> None:
@@ -147,17 +164,19 @@ class Connection:
     Args:
         home: The data directory.
         pid: The process that started the server.
+        place: The folder below the data directory in which it is noted.
     """
 
-    def __init__(self, home: Path, pid: int) -> None:
+    def __init__(self, home: Path, pid: int, place: tuple[str, ...] = CONNECTED) -> None:
         self._home = home
         self._client = _holder(pid)
+        self._place = place
 
     def note(self) -> None:
         """Note it, unless that is done; what is left of clients that ended is removed."""
         if self._client is None:
             return
-        folder = self._home.joinpath(*CONNECTED)
+        folder = self._home.joinpath(*self._place)
         with suppress(OSError):
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             private_folder(folder.parent)
@@ -170,8 +189,13 @@ class Connection:
 
 
 def _holder(pid: int) -> Process | None:
-    """Return the nearest of these ancestors that is no shell and no launcher; None where a person's shell is nearer."""
+    """Return the nearest of these ancestors that is no shell and no launcher; None where a person's shell is nearer.
+
+    None too where the client has ended, and what is left of it has another parent.
+    """
     for process, status in ancestors(pid)[:_FARTHEST]:
+        if status.name in _REAPERS:
+            return None
         if status.name not in _WRAPPERS:
             return process
         if status.terminal:

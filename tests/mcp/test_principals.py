@@ -258,3 +258,42 @@ def test_what_a_client_starts_speaks_as_the_client(tmp_path: Path) -> None:
     words = [sys.executable, "-c", nested, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == own
+
+
+HOOKED_CLIENT = """
+import json, subprocess, sys
+rbank = [sys.executable, "-m", "reasoningbank.cli"]
+scope = ["--tenant", "acme", "--project", "shop"]
+told = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Count the rows."}
+hook = ["sh", "-c", '"$@"; exit $?', "sh", *rbank, "hook", "user-prompt-submit", *scope]
+subprocess.run(hook, input=json.dumps(told), text=True, capture_output=True, check=True)
+for words in json.loads(sys.argv[1]):
+    done = subprocess.run(["sh", "-c", '"$@"; exit $?', "sh", *rbank, *words, *scope], capture_output=True, text=True)
+    print(json.dumps([done.returncode, done.stdout + done.stderr]))
+"""
+"""A client that no list names and that has hooks alone."""
+
+
+@promise(
+    "trust:hooks-only",
+    "A client that no list names and that runs hooks alone is refused what only a person does: its agent's command "
+    "says no verdict on a session and undoes nothing. A person's commands beside it stay a person's.",
+    source="issue 11 Credit; DESIGN D16",
+)
+def test_a_client_with_hooks_alone_says_no_persons_verdict(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    own = json.loads(ran(home, "record", *LESSON, "--outcome", "success").stdout)
+    says = ("Count the rows.", "I count the rows of the table.", "Count again.", "There are 12 rows.")
+    session = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(says)]
+    (tmp_path / "session.json").write_text(json.dumps(session), encoding="utf-8")
+    assert ran(home, "capture", str(tmp_path / "session.json"), "--format", "messages").returncode == 0
+    (place,) = [each["id"] for each in json.loads(ran(home, "trajectories").stdout)["trajectories"]]
+    commands = [("verdict", place, "success"), ("undo", own["id"]), ("search", "rows")]
+    done = subprocess.run(
+        [sys.executable, "-c", HOOKED_CLIENT, json.dumps(commands)],
+        env=clean_environment(home), capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [code for code, _ in answers] == [4, 4, 0]
+    assert "a person's to do" in answers[0][1]
+    assert ran(home, "verdict", place, "failure").returncode == 0

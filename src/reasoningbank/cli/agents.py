@@ -60,7 +60,7 @@ def of_an_agent() -> bool:
 
 
 def check_personal(name: str, given: Collection[str] = (), *, reads: bool = False) -> None:
-    """Refuse what only a person does, when an agent runs the command.
+    """Refuse what only a person does, when an agent runs the command, or a client that runs hooks, whatever its name.
 
     Args:
         name: The command, as in ``rbank NAME``.
@@ -75,7 +75,9 @@ def check_personal(name: str, given: Collection[str] = (), *, reads: bool = Fals
         words |= PERSONAL[name] & set(given)
     if not words and PERSONAL.get(name, _NEVER):
         return
-    if of_an_agent():
+    from reasoningbank.client_sessions import is_under_hooks
+
+    if of_an_agent() or is_under_hooks():
         shown = f"rbank {name}{f' --{min(words)}' if words else ''}"
         raise PolicyError(
             f"{shown} is a person's to do, and an agent's client runs this command",

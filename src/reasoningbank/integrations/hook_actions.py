@@ -251,7 +251,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     Raises:
         BankError: When the bank cannot be used.
     """
-    from reasoningbank.client_sessions import client_process, note_session, principal_of
+    from reasoningbank.client_sessions import HOOKED, Connection, client_process, note_session, principal_of
 
     if own_run():
         return ""
@@ -259,6 +259,8 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     ran(event, payload, make=task != "")
     settings = load_settings()
     try:
+        if settings.home.is_dir():
+            Connection(settings.home, os.getppid(), HOOKED).note()
         note_session(settings.home, payload.session, client_process())
         if payload.client == "cursor" and event in {"PostToolUse", "PostToolUseFailure"}:
             from reasoningbank.integrations.cursor_sessions import note_outcome
