@@ -85,13 +85,17 @@ def test_an_answer_is_read_from_every_shape_of_message(message: Mapping[str, obj
     assert json.loads(answer.text) == json.loads(ANSWER)
 
 
+NO_CHOICES: tuple[object, ...] = ([], None, {}, {"0": {}}, "x", [None], [1], [{}], [{"message": 7}])
+NO_CALLS: tuple[object, ...] = ("x", [None], [[]], {})
+
+
 @promise("llm:body-shapes")
 @pytest.mark.parametrize(
     "body",
     [
-        *({"choices": choices} for choices in ([], None, {}, {"0": {}}, "x", [None], [1], [{}], [{"message": 7}])),
+        *({"choices": choices} for choices in NO_CHOICES),
         *({"choices": [{"message": {"content": content}}]} for content in ([], [None, 3, {"type": "text"}], None)),
-        *({"choices": [{"message": {"content": None, "tool_calls": calls}}]} for calls in ("x", [None], [[]], {})),
+        *({"choices": [{"message": {"content": None, "tool_calls": calls}}]} for calls in NO_CALLS),
         {"choices": [{"message": {"content": ""}}], "usage": [1]},
         {},
         [],

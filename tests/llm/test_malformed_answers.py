@@ -91,7 +91,26 @@ KINDS = (
     Kind("curly quotes", GOOD.replace('"', "\u201c", 1).replace('"', "\u201d", 1)),
     Kind("keys without quotes", f"{{\n{FIELDS.rstrip(',')}\n}}"),
     Kind("a comma too many", GOOD[:-1] + ",}"),
-    Kind("comments", GOOD.replace(', "verdict"', ', // so the verdict is\n "verdict"')),
+    Kind("comments", GOOD.replace(', "verdict"', ', // so the verdict is\n "verdict"'), read=False),
+    Kind("a comment without words", GOOD.replace(', "verdict"', ', // ---- 5\n "verdict"')),
+    Kind("an answer under a German name", f'{{"Ergebnis": {GOOD}}}'),
+    Kind("an answer under a Chinese name", f'{{"结果": {GOOD}}}'),
+    Kind(
+        "a further key that explains a check", opinion(completeness_reason="Step 3 shows it.", rationale="See step 3.")
+    ),
+    *(
+        Kind(f"an answer under {name}", f'{{"{name}": {GOOD}}}', read=False)
+        for name in ("示例", "例", "пример", "错误答案", "Muster", "", "---")
+    ),
+    *(
+        Kind(f"a text under {name}", opinion(**{name: "I was not shown it."}), read=False)
+        for name in ("disclaimer", "Bemerkung", "备注", "confidence_note", "note", "warning", "x")
+    ),
+    *(
+        Kind(f"a comment {comment}", GOOD.replace(', "verdict"', f', {comment}\n "verdict"'), read=False)
+        for comment in ("// this is a template, replace it", "/* template */", "// fill in", "# 例", "// TODO")
+    ),
+    Kind("a text beside the parts of a lesson", lesson(note="this one is wrong, do not use"), read=False, lessons=()),
     Kind("no commas between lines", "{\n" + FIELDS.replace(",\n", "\n").rstrip(",") + "\n}"),
     Kind("quotes inside of a text", GOOD.replace("the refund", 'the "refund"')),
     Kind("an escape of Markdown", GOOD.replace("right_target", "right\\_target")),

@@ -39,6 +39,7 @@ OPINION = json.dumps(
         "probability": 0.9,
     }
 )
+NOTHING = '{"strategies": []}'
 LONG = Trajectory(
     task="Change the fare of the booking",
     steps=tuple(
@@ -194,6 +195,11 @@ def test_other_errors_are_no_overflow(said: str) -> None:
     assert not is_overflow(said)
 
 
+def fitting(asked: Asked, answer: str) -> str:
+    """The answer; where it is an opinion and a distiller asks, no strategy."""
+    return NOTHING if answer == OPINION and "completeness" not in asked.text else answer
+
+
 class Window:
     """A server whose context is limited, and which says so in some way.
 
@@ -219,7 +225,7 @@ class Window:
         self.counted.append(tokens)
         if tokens > self.size and self.words:
             return Reply(status=400, body=self.words)
-        return completion(self.answer, input_tokens=min(tokens, self.size), output_tokens=60)
+        return completion(fitting(asked, self.answer), input_tokens=min(tokens, self.size), output_tokens=60)
 
 
 @promise(
@@ -358,7 +364,7 @@ class Counting:
         if longest < self.needs:
             cut = completion(self.begun, input_tokens=prompt, output_tokens=longest)
             return replace(cut, body=cut.body.replace('"stop"', '"length"'))
-        return completion(self.answer, input_tokens=prompt, output_tokens=self.needs)
+        return completion(fitting(asked, self.answer), input_tokens=prompt, output_tokens=self.needs)
 
 
 @promise(
@@ -373,8 +379,7 @@ class Counting:
 def test_longer_answers_fit_into_a_context_that_counts_them(size: int, begun: str, told: str) -> None:
     named = f"This model's maximum context length is {size} tokens. However, you requested more."
     words = json.dumps({"error": {"message": OVERFLOWS["Ollama"] if told == "unnamed" else named}})
-    answer = json.dumps({**json.loads(OPINION), "strategies": []})
-    window = Counting(size, needs=700, words=words, begun=begun, answer=answer, factor=1.12)
+    window = Counting(size, needs=700, words=words, begun=begun, factor=1.12)
     facts = {"/v1/models": json.dumps({"data": [{"id": "m", "max_model_len": size}]})} if told == "said" else {}
     with ReplayServer(window, facts=facts) as server:
         model = ProviderModel(provider="openai", model="m", url=server.url)
@@ -494,8 +499,7 @@ def test_no_prompt_grows_where_a_format_is_refused_after_the_length(size: int, s
 )
 @pytest.mark.parametrize("words", ["Ollama", "vLLM", ""])
 def test_what_a_refusal_has_taught_is_not_asked_again(words: str) -> None:
-    answer = json.dumps({**json.loads(OPINION), "strategies": []})
-    window = Window(4_096, words=OVERFLOWS[words] if words else "", answer=answer)
+    window = Window(4_096, words=OVERFLOWS[words] if words else "")
     with ReplayServer(window) as server:
         for _ in range(3):
             model = ProviderModel(provider="openai", model="m", url=server.url)

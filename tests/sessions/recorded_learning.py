@@ -22,7 +22,7 @@ LESSON = {
 }
 NEVER = {**LESSON, "title": "Be careful", "description": "Always.", "what_went_wrong": "Things went badly."}
 OPINION = {
-    "reason": "The promise was never kept.",
+    "reason": "Step 0 shows that the promise was never kept.",
     "completeness": "not met",
     "grounding": "not met",
     "right_target": "met",

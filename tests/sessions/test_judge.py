@@ -135,7 +135,7 @@ def test_a_malformed_answer_is_unknown(answer: str) -> None:
     [
         "```json\n" + opinion() + "\n```",
         "Here is my opinion:\n" + opinion() + "\nI hope that helps.",
-        opinion(confidence=3, remarks="Read to its end, but not twice."),
+        opinion(confidence=3, explanation="Read to its end, but not twice."),
         "<think>it failed? no</think>" + opinion(),
     ],
 )

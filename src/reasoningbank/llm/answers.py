@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from reasoningbank.errors import MalformedAnswer
-from reasoningbank.llm.presentation import dissents, only_presents, takes_back, withdraws
+from reasoningbank.llm.presentation import is_label, only_presents, takes_back, withdraws
+from reasoningbank.llm.prompt_echoes import texts_in
 from reasoningbank.llm.relaxed_json import UnreadableError, read_relaxed
+from reasoningbank.types.blank import is_blank
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -157,6 +159,9 @@ def _only_object(text: str, shape: type[BaseModel]) -> tuple[dict[str, object], 
     return value, missing
 
 
+_LETTER = re.compile(r"[^\W\d_]")
+
+
 def _check_beside(text: str, values: Sequence[_Found], answered: Mapping[str, object]) -> None:
     """Refuse words beside the JSON, or in its comments, that may say otherwise."""
     before, end = text[: values[0].place], values[0].end
@@ -166,7 +171,7 @@ def _check_beside(text: str, values: Sequence[_Found], answered: Mapping[str, ob
         end = each.end
     if not only_presents(before, behind + text[end:], answered):
         raise MalformedAnswer("beside the JSON there are words that do not only present it; they may say otherwise")
-    if any(dissents(each.comments) for each in values):
+    if any(_LETTER.search(each.comments) for each in values):
         raise MalformedAnswer("a comment in the JSON may say otherwise")
 
 
@@ -220,12 +225,14 @@ def _shaped(value: object, shape: type[BaseModel], depth: int = 0) -> dict[str, 
 
 
 _WRAPPING = re.compile(
-    r"(?:final|my|the|your|model|requested|structured|tool|function)*"
+    r"(?=.)(?:final|my|the|your|model|requested|structured|tool|function)*"
     r"(?:answer|result|response|output|reply|data|judge?ment|opinion|verdict|evaluation|assessment|json|object|arguments?"
     r"|args|param(?:eter)?s?|inputs?|content|function|calls?|properties|message|choices?|values?|payload|body|return"
     r"|text|root|items?|lessons?|strateg(?:y|ies)|memory|run)?s?\d*"
+    r"|antwort|ergebnis|urteil|bewertung|ausgabe|daten|réponse|résultat|jugement|évaluation|sortie|données"
+    r"|respuesta|resultado|juicio|evaluación|veredicto|salida|datos|答案|结果|回答|输出|判断|评估|评价|判定|結果|答え|出力|評価"
 )
-_LONGEST_LABEL = 3
+_OF_A_CALL = re.compile(r"(?:arguments?|args|param(?:eter)?s?|inputs?)")
 
 
 def _wraps(key: str, shape: type[BaseModel]) -> bool:
@@ -247,18 +254,27 @@ def _only_labels(value: Mapping[str, object], held: str) -> bool:
     of_a_tool = _OF_A_TOOL.fullmatch(_plain_key(held)) is not None
     if (of_a_tool and not _TOOL_NAMES.isdisjoint(others)) or others.get("role", "assistant") not in _ANSWERING:
         return False
-    return all(_is_label(key, each) for key, each in others.items())
+    called = _OF_A_CALL.fullmatch(_plain_key(held)) is not None
+    return all(_is_label(key, each, called=called) for key, each in others.items())
 
 
 _ANSWERING = ("assistant", "model", "ai")
 
 
-def _is_label(key: str, value: object) -> bool:
+def _is_label(key: str, value: object, *, called: bool) -> bool:
+    """Return whether a key beside a wrapped answer labels it; beside the arguments of a call any single word does."""
     if isinstance(value, dict):
         return _is_schema(value) or all(isinstance(each, (int, float)) or each is None for each in value.values())
     if isinstance(value, list) and value:
         return False
-    return not takes_back(key, value) and (not isinstance(value, str) or len(value.split()) <= _LONGEST_LABEL)
+    if takes_back(key, value):
+        return False
+    if not isinstance(value, str) or not value.strip():
+        return True
+    return len(value.split()) == 1 if called else is_label(key) and len(value.split()) <= _LONGEST_LABEL
+
+
+_LONGEST_LABEL = 3
 
 
 _NUMBERED = re.compile(r"(?:[a-z]+[ _-]?)?\d{1,3}", re.IGNORECASE)
@@ -307,7 +323,7 @@ def _has(value: Mapping[str, object], shape: type[BaseModel]) -> bool:
 
 
 def _plain_key(key: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", key.casefold())
+    return re.sub(r"[\W_]", "", key.casefold())
 
 
 def _spellings(shape: type[BaseModel]) -> dict[str, str]:
@@ -453,7 +469,12 @@ def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, obj
     for key, each in value.items():
         known = names.get(_plain_key(key))
         if known is None:
-            if takes_back(_plain_key(key), each, _not_chosen(value, shape)) or _counts_otherwise(key, each, value):
+            plain = _plain_key(key)
+            if (
+                takes_back(plain, each, _not_chosen(value, shape))
+                or _counts_otherwise(key, each, value)
+                or (not all(map(is_blank, texts_in(each))) and not is_label(plain, names))
+            ):
                 raise MalformedAnswer("a further key of the answer may say otherwise")
             continue
         if isinstance(each, str) and withdraws(each):

@@ -221,6 +221,18 @@ _ONLY_UNREAL = re.compile(
     r"(?:\s+(?:text|values?|reason|answer|only|output|json|data|format|here))*\W*",
     re.IGNORECASE,
 )
+_THIS_FIRST = re.compile(
+    r"\A\W*(?:(?:this|these|it|the following|that|dies|das|diese[rs]?|es|hier|ceci|cela|ce|c'|voici|esto|este|eso|esta"
+    r"|这|此|以下|これ|以下|それ)\W*\s*(?:\w+\W?\s+)?)?"
+    r"(?:(?:is|are|ist|sind|n'est|est|es|son|只是|仅是|是|仅为|为|は|only|just|merely|nur|bloß|lediglich|qu'un|que|sólo|solo"
+    r"|simplemente|an?|ein|eine|un|une|一个|这|simple|mere|単なる|ただの)\W*\s*){1,5}"
+    r"(?:examples?|sample|draft|template|placeholder|dummy|mock|illustration|test|beispiel\w*|entwurf|vorlage"
+    r"|platzhalter|exemple|brouillon|modèle|ejemplo|borrador|plantilla|示例|例子|草稿|模板|占位符|样例|例|見本|サンプル|下書き"
+    r"|テンプレート|プレースホルダ)(?:\s+(?:answer|response|text|reason(?:ing)?|output|json|values?|antwort))?"
+    r"\s*(?:[.,;:!\u3002\uff0c\u3001)]|\Z|です|に過ぎ|でしか|だ)",
+    re.IGNORECASE,
+)
+"""The first thing that is said: nothing stands before it that "this" could mean but the answer."""
 _UNREAL_KEY = re.compile(
     r"(?:is|as|only|just)*(?:an?)?(?:placeholder|dummy|draft|template|mock|illustration|illustrative|hypothetical"
     r"|provisional|tentative|example|sample)s?(?:only|values?|answer|data|output|json)?"
@@ -229,9 +241,32 @@ _SHORT = 5
 _VALID = re.compile(r"valid|accept|agree|correct|mine|own|final|true")
 
 
-def dissents(words: str) -> bool:
-    """Return whether words inside of JSON, such as a comment, may take back what it says."""
-    return _DISSENT.search(words) is not None
+_LABEL = re.compile(
+    r"(?:my|the|short|brief|detailed|final|key|additional|supporting|main|overall|step|task|session|agent|user|tool"
+    r"|judge?ment|verdict|lesson|strategy|item|memory|json)*"
+    r"(?:explanations?|rationales?|reasons?|reasoning|analys[ie]s|thoughts?|thinking|summary|justifications?|evidence"
+    r"|details?|why|basis|context|background|observations?|findings?|steps?|criteria|checks?|confidence|certainty|ids?"
+    r"|uuid|type|names?|titles?|model|date|time|timestamp|lang(?:uage)?|format|version|role|schema|session|task|goal"
+    r"|agent|user|domain|categor(?:y|ies)|topics?|tags?|keywords?|labels?|severity|priority|impact|scope|run|index"
+    r"|number|tool|function|required|additionalproperties|description|content|strateg(?:y|ies)|lessons?|items?"
+    r"|insights?|conditions?|triggers?|whentouse|actions?|rules?|causes?|rootcause|effects?|consequences?|outcome"
+    r"|begründung(?:en)?|erklärung|analyse|zusammenfassung|belege?|sprache|titel|schritte?|aufgabe|sitzung"
+    r"|explication|justification|résumé|preuves?|langue|titre|étapes?|tâche|explicación|justificación|resumen|análisis"
+    r"|evidencias?|idioma|título|pasos?|tarea|razón"
+    r"|解释|理由|说明|分析|总结|依据|证据|语言|标题|步骤|任务|原因|説明|要約|根拠|言語|タイトル|手順|タスク)\d*"
+)
+"""Names of what explains or labels an answer. What stands under any other name may be about the answer itself."""
+
+
+def is_label(key: str, names: Collection[str] = ()) -> bool:
+    """Return whether a further key of an answer explains or labels it, so that a text may stand there.
+
+    Args:
+        key: The key, in small letters without marks.
+        names: The answer's own keys, of which such a key may say more.
+    """
+    own = next((name for name in sorted(names, key=len, reverse=True) if key.startswith(name)), "")
+    return _LABEL.fullmatch(key.removeprefix(own) or key) is not None
 
 
 def withdraws(text: str) -> bool:
@@ -239,7 +274,7 @@ def withdraws(text: str) -> bool:
 
     Only a sentence about the answer says so: that a session's values were placeholders is a finding.
     """
-    return _ONLY_UNREAL.fullmatch(text) is not None or _WITHDRAWS.search(text) is not None
+    return _ONLY_UNREAL.fullmatch(text) is not None or any(each.search(text) for each in (_WITHDRAWS, _THIS_FIRST))
 
 
 def takes_back(key: str, value: object, others: Collection[str] = ()) -> bool:
@@ -268,4 +303,6 @@ def takes_back(key: str, value: object, others: Collection[str] = ()) -> bool:
     plain = " ".join(value.casefold().replace("_", " ").split())
     short = len(plain.split()) <= _SHORT
     said = r"(?<!\w)" if short else r"\b(?:verdict|answer|judge?ment|result)\b[^.]{0,40}\b"
-    return (short and dissents(plain)) or any(re.search(said + re.escape(each) + r"\b", plain) for each in others)
+    return (short and _DISSENT.search(plain) is not None) or any(
+        re.search(said + re.escape(each) + r"\b", plain) for each in others
+    )

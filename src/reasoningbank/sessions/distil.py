@@ -14,7 +14,6 @@ from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.admission import Ready, admit, prepare
 from reasoningbank.memories.similarity import NEIGHBOURS, cosine_similarity, is_near
-from reasoningbank.safety.injection import is_blank
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.corroboration import corroborate
@@ -22,6 +21,7 @@ from reasoningbank.sessions.digest import DIGEST_TOKENS, MIN_TOKENS, digest
 from reasoningbank.sessions.validation import examine, is_hearsay
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, Belief
+from reasoningbank.types.blank import is_blank
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import SUPERSEDED, Cause, Memory
 from reasoningbank.types.ports import Embedder, LanguageModel

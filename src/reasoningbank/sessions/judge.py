@@ -73,7 +73,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJson
 
 from reasoningbank.errors import BudgetExhausted, ContextExceeded, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.exchange import exchange_within
-from reasoningbank.safety.injection import is_blank
 from reasoningbank.safety.stored_text import clean_line, safe_line
 from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
@@ -91,10 +90,12 @@ from reasoningbank.sessions.facts import (
     verdict_in,
 )
 from reasoningbank.sessions.foreign_failures import Foreign, asks_to_mend, asks_to_report, foreign_failures
+from reasoningbank.sessions.judge_reasons import reason_problem
 from reasoningbank.sessions.last_words import accepts, last_message, sentences
 from reasoningbank.sessions.later_edits import LaterEdit, later_edit
 from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers, without_marks
+from reasoningbank.types.blank import is_blank
 from reasoningbank.types.ports import LanguageModel
 from reasoningbank.types.session import Evidence, EvidenceKind, Judgement, Step, Trajectory, Verdict
 
@@ -539,6 +540,12 @@ class Opinion(BaseModel):
     )
 
     @property
+    def split(self) -> str:
+        """Why the verdict is asked for again: it is half of two, and no check says what is missing; else empty."""
+        open_checks = {self.completeness, self.grounding, self.right_target} - {"met"}
+        return "" if self.verdict != "partial" or open_checks else "a partial end leaves a check that is not met"
+
+    @property
     def doubt(self) -> str:
         """Why the verdict is not believed: it contradicts checks, probability or reason; empty when it does not."""
         if any(said.casefold() != self.verdict for said in _OWN_VERDICT.findall(self.reason)):
@@ -640,14 +647,22 @@ def _happened(trajectory: Trajectory) -> bool:
 
 
 def _ask(model: LanguageModel, shown: Trajectory, tokens: int) -> _Vote:
+    seen = ""
+
     def material(room: int) -> str:
+        nonlocal seen
         made = digest(shown, tokens=room)
         if not shows_steps(made):
             raise ContextExceeded(f"{model.name} cannot be shown one step of the session within {room:,} tokens.")
+        seen = made
         return made
 
     def check(opinion: Opinion) -> str:
-        return _unknown_steps(opinion.reason, len(shown.steps))
+        return (
+            _unknown_steps(opinion.reason, len(shown.steps))
+            or opinion.split
+            or reason_problem(opinion.reason, opinion.verdict, seen)
+        )
 
     opinion = exchange_within(model, PROMPT, material, Opinion, most=tokens, least=MIN_TOKENS, check=check).answer
     doubt = opinion.doubt

@@ -13,12 +13,13 @@ from itertools import islice, pairwise
 
 from reasoningbank.errors import TextTooLong
 from reasoningbank.memories.words import polarity, terms
-from reasoningbank.safety.injection import find_danger, find_markup, is_about_memory, is_blank, names_only, words
+from reasoningbank.safety.injection import find_danger, find_markup, is_about_memory, names_only, words
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.stored_text import safe_texts
 from reasoningbank.sessions.triggers import has_trigger
 from reasoningbank.sessions.vagueness import is_vague
 from reasoningbank.sessions.worth import is_motto, is_retold
+from reasoningbank.types.blank import is_blank
 from reasoningbank.types.memory import MAX_TAG, Memory, fingerprint
 from reasoningbank.types.session import (
     DO_INSTEAD,
