@@ -416,15 +416,19 @@ class ContextExceeded(ModelUnavailable):
     Attributes:
         context: How many tokens the model reads at once, as far as the server said; 0 when it did not.
         excess: Tokens by which it would be longer than the request before; 0 when that is not known.
+        answer: Tokens of the longest answer that were asked for beside it; 0 when that is not known.
     """
 
     default_hint = "Choose a model with a longer context, or start its server with one; 8,000 tokens are comfortable."
     code = "context_exceeded"
 
-    def __init__(self, message: str, *, hint: str | None = None, context: int = 0, excess: int = 0) -> None:
+    def __init__(
+        self, message: str, *, hint: str | None = None, context: int = 0, excess: int = 0, answer: int = 0
+    ) -> None:
         super().__init__(message, hint=hint)
         self.context = context
         self.excess = excess
+        self.answer = answer
 
 
 class MalformedAnswer(ModelError):

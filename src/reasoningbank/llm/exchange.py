@@ -92,7 +92,7 @@ class _CorrectionExceeded(ContextExceeded):
     """
 
     def __init__(self, first: MalformedAnswer, cut: bool, error: ContextExceeded) -> None:
-        super().__init__(error.message, context=error.context, excess=error.excess)
+        super().__init__(error.message, context=error.context, excess=error.excess, answer=error.answer)
         self.first = first
         self.cut = cut
 
@@ -254,7 +254,7 @@ def exchange_within(
             elif not taken_back:
                 sent = min(room, count_tokens(asked.material))
                 room = max(least, sent // 2 - (0 if known else schema))
-            context, refused, length = known, True, _AnswerLength(long=grown, bounded=grown)
+            context, refused, length = known, True, _AnswerLength(long=grown, bounded=grown, most=error.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,15 +264,18 @@ class _AnswerLength:
     Attributes:
         long: Longer than the prompt says, because an answer was cut.
         bounded: A refusal has taken it back to a part of the context: it does not grow when the material shrinks.
+        most: No longer than with the request that was refused: what is saved of the prompt is not for the answer; 0 for
+            any length.
     """
 
     long: bool = False
     bounded: bool = False
+    most: int = 0
 
     def of(self, asked: Prompt, context: int) -> Prompt:
         """Return the prompt with its answer's length; 0 leaves it what the model and its context allow."""
         if not self.long:
-            return asked
+            return replace(asked, answer_tokens=min(asked.answer_tokens, self.most)) if self.most else asked
         return replace(asked, answer_tokens=max(asked.answer_tokens, context // 3) if self.bounded else 0)
 
 

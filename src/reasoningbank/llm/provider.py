@@ -39,6 +39,7 @@ from reasoningbank.llm.window import (
     is_overflow,
     learned_window,
     needed_context,
+    prompt_in_error,
     told_context,
     was_truncated,
 )
@@ -140,6 +141,7 @@ class Failure:
         cut: True when that answer was longer than it was allowed to be.
         system_refused: True when the model takes no instructions but from the user.
         wait: Seconds that the provider asked to wait; None when it did not say.
+        prompt_tokens: Tokens of a prompt that was too long, as the server counts them; 0 when it did not say.
     """
 
     error: ModelUnavailable
@@ -155,6 +157,7 @@ class Failure:
     cut: bool = False
     system_refused: bool = False
     wait: float | None = None
+    prompt_tokens: int = 0
 
 
 def failure(error: Exception, name: str, timeout: float, *, local: bool = False, asked: int = 0) -> Failure:
@@ -191,6 +194,7 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
             error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)),
             unbilled=True,
             narrow=status not in (_TOO_LARGE_STATUS, _TOO_MANY_STATUS) and not is_of_a_time(said),
+            prompt_tokens=prompt_in_error(said),
         )
     unparsed = _UNPARSED.search(said) is not None
     refused = status is not None and status not in _UNKNOWN_STATUS
@@ -603,7 +607,11 @@ class ProviderModel:
             self._check_paid()
             self._context = told_context(self._url, self._model, self._key)
             self._asks_left = 0 if self._context else self._asks_left - 1
-        return self._learned.context(self._context)
+        return self._in_our_tokens(self._learned.context(self._context))
+
+    def _in_our_tokens(self, size: int) -> int:
+        """Return a context by our count of tokens; one that was guessed from refusals is so already."""
+        return self._learned.in_our_tokens(size) if size in (self._context, self._learned.named) else size
 
     def complete(self, prompt: Prompt, schema: Mapping[str, object], *, temperature: float = 0.0) -> Completion:
         """Return the answer, as it came; models that cannot be told a temperature choose their own.
@@ -683,6 +691,7 @@ class ProviderModel:
                         context=result.input_tokens + result.output_tokens,
                     )
                 self._learned.read(needed)
+                self._learned.counted(_sent(question), result.input_tokens)
                 self._learned.answer_read(True)
                 if result.finish == "content_filter":
                     raise ModelUnavailable(
@@ -716,7 +725,10 @@ class ProviderModel:
                 attempt += 1
             else:
                 if result.narrow and isinstance(result.error, ContextExceeded):
+                    self._learned.counted(_sent(question), result.prompt_tokens)
                     self._learned.refused(needed_context(_counted(prompt), longest), result.error.context)
+                    context = self._in_our_tokens(min(result.error.context, self._learned.named))
+                    raise ContextExceeded(result.error.message, context=context, answer=longest)
                 raise result.error
 
     def _changed(self, result: Failure, question: ProviderRequest) -> bool:
@@ -782,8 +794,7 @@ class ProviderModel:
         self, budget: TokenBudget, booked: Reservation, question: ProviderRequest, result: ProviderAnswer | Failure
     ) -> None:
         """Book what was used: what was reported, and what was not as it comes to by our own count."""
-        schema = "" if question.way == "native" else _schema_words(question.schema)
-        sent = _counted(question.prompt) + count_tokens(schema)
+        sent = _sent(question)
         if isinstance(result, ProviderAnswer):
             read, written = result.input_tokens or sent, result.output_tokens or count_tokens(result.text)
             budget.settle(booked, read + written)
@@ -799,6 +810,12 @@ def _said(prompt: Prompt) -> str:
 
 def _counted(prompt: Prompt) -> int:
     return count_tokens(_said(prompt))
+
+
+def _sent(question: ProviderRequest) -> int:
+    """Return the tokens that are sent, by our count."""
+    schema = "" if question.way == "native" else _schema_words(question.schema)
+    return _counted(question.prompt) + count_tokens(schema)
 
 
 def _schema_words(schema: Mapping[str, object]) -> str:

@@ -181,6 +181,29 @@ def context_in_error(said: str) -> int:
     return next((size for size in _sizes(said[:_LONGEST_ERROR]) if _LEAST <= size <= _MOST), 0)
 
 
+_PROMPT_SAID = (
+    re.compile(r"n_prompt_tokens[\"']?\s*[:=]\s*(\d{3,8})"),
+    re.compile(r"\(?(\d[\d,]{2,9})(?: tokens)? (?:in|from|for) the (?:messages|prompt|input)", re.I),
+    re.compile(
+        r"(?:request|prompt|input|messages) \((\d[\d,]{2,9}) tokens\)|input token count \((\d[\d,]{2,9})\)", re.I
+    ),
+    re.compile(
+        r"(?:messages|prompt|input|request)(?: has| have| contains?| resulted in| is| length)(?: of| at least)?"
+        r" (\d[\d,]{2,9}) (?:input )?tokens",
+        re.I,
+    ),
+    re.compile(r"(?:prompt|input) is too long: (\d[\d,]{2,9}) tokens", re.I),
+)
+
+
+def prompt_in_error(said: str) -> int:
+    """Return the tokens of the prompt that such an error names; 0 when it names none."""
+    for pattern in _PROMPT_SAID:
+        if found := pattern.search(said[:_LONGEST_ERROR]):
+            return int(next(filter(None, found.groups())).replace(",", ""))
+    return 0
+
+
 def _sizes(said: str) -> Iterator[int]:
     for pattern in _SAID:
         for found in pattern.finditer(said):
@@ -207,10 +230,30 @@ class LearnedWindow:
         self._named = self._refused = self._read = self._formats = self._answer_limit = 0
         self._renamed = self._joined = self._unread = False
         self._dropped: frozenset[str] = frozenset()
+        self._ratio = 1.0
+
+    def counted(self, ours: int, theirs: int) -> None:
+        """Note how many tokens a prompt has by our count and by the server's, which is 0 where it does not say."""
+        if ours >= _SHORTEST:
+            with self._lock:
+                self._ratio = max(self._ratio, min((theirs - _TEMPLATE) / ours, _MOST_RATIO))
+
+    @property
+    def share(self) -> float:
+        """What a prompt counts there of what we count, beyond the reserve; never below 1."""
+        return max(1.0, self._ratio * (1 - RESERVE))
+
+    def in_our_tokens(self, size: int) -> int:
+        """Return a context of the server so that a prompt of our tokens fits into it."""
+        return min(size, max(math.floor(size / self.share), MIN_CONTEXT))
 
     def refused(self, needed: int, named: int = 0) -> None:
-        """Note a request that was too long, and the context that the server named; 0 when it named none."""
+        """Note a request that was too long, and the context that the server named; 0 when it named none.
+
+        One that no tokenizer makes so long was refused for a smaller context than the named one.
+        """
         with self._lock:
+            named = named if needed * max(OTHER_TOKENIZERS, self._ratio) >= named else 0
             self._named = min(self._named or named, named) if named else self._named
             self._refused = min(self._refused or needed, needed)
             if self._read >= self._refused:
@@ -303,6 +346,11 @@ class LearnedWindow:
                 return known
             return max(self._read, self._refused // 2, MIN_CONTEXT)
 
+
+_TEMPLATE = 64
+"""Tokens that a chat template may add to a prompt."""
+_MOST_RATIO = 4.0
+"""No tokenizer counts more for one of our tokens over a whole prompt; what says so counts something else."""
 
 _windows: dict[tuple[str, str], LearnedWindow] = {}
 _windows_lock = threading.Lock()
