@@ -30,6 +30,15 @@ TALK = [
 FORMATS = {
     "messages": ("s.json", json.dumps({"traj": TALK})),
     "developer": ("d.json", json.dumps({"messages": [{**TALK[0], "role": "developer"}, *TALK[1:]]})),
+    "Anthropic, text": ("a.json", json.dumps({"model": "m", "system": POLICY, "messages": TALK[1:]})),
+    "Anthropic, blocks": (
+        "b.json",
+        json.dumps({"messages": TALK[1:], "system": [{"type": "text", "text": POLICY, "cache_control": {}}]}),
+    ),
+    "Anthropic, lines": (
+        "l.jsonl",
+        "\n".join(json.dumps({"system": [{"type": "text", "text": POLICY}], "messages": TALK[1:]}) for _ in range(2)),
+    ),
     "opencode": ("o.json", opencode().replace('"role": "assistant",', f'"role": "assistant", "system": ["{POLICY}"],')),
     "codex": (
         "c.jsonl",
@@ -48,8 +57,8 @@ FORMATS = {
 
 @promise(
     "capture:rules",
-    "Capture keeps the agent's system prompt, without secrets and at most 12,000 characters of it, and the judge and "
-    "the distiller read it as quoted data.",
+    "Capture keeps the agent's system prompt and further system messages, without secrets and at most 12,000 "
+    "characters of it, and the judge and the distiller read it as quoted data.",
     source="issue Any model (what the judge sees)",
 )
 @pytest.mark.parametrize("name", FORMATS)
@@ -57,13 +66,23 @@ def test_the_rules_of_an_agent_are_kept_and_shown_to_the_judge(name: str, tmp_pa
     file, text = FORMATS[name]
     path = tmp_path / file
     path.write_text(text, encoding="utf-8")
-    (session,) = [each for each in read(path) if isinstance(each, Trajectory)]
+    session, *_ = [each for each in read(path) if isinstance(each, Trajectory)]
     assert session.metadata[SYSTEM_PROMPT] == POLICY
     model = ScriptedModel(lambda _: "no")
     judge(session, model, at=datetime(2026, 1, 1, tzinfo=UTC))
     material = model.prompts[0].material if model.prompts else digest(session)
     assert material.index("RULES THAT THE AGENT WAS GIVEN") < material.index(POLICY[:20]) < material.index("TASK")
     assert not any(POLICY[:20] in asked.instructions for asked in model.prompts)
+
+
+@promise("capture:rules")
+def test_every_system_message_is_kept_once(tmp_path: Path) -> None:
+    late = {"role": "system", "content": "Today no agent is free."}
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps({"system": POLICY, "messages": [*TALK, late, TALK[0], late]}), encoding="utf-8")
+    (session,) = [each for each in read(path) if isinstance(each, Trajectory)]
+    assert session.metadata[SYSTEM_PROMPT] == f"{POLICY}\n\n{late['content']}"
+    assert all(rule in digest(session) for rule in (POLICY, str(late["content"])))
 
 
 @promise("capture:rules")

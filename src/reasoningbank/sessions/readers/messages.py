@@ -46,6 +46,8 @@ class Messages:
             self._list = self._list or key
             if key == self._list:
                 self._message(fields(value))
+        elif key in _SILENT:
+            self._session.rules(joined(value if isinstance(value, (str, list)) else [value]), further=True)
         elif key in _TASKS and isinstance(value, str):
             self._session.set_task(value)
         elif key in _SESSIONS and isinstance(value, (str, int)) and not isinstance(value, bool):
@@ -69,7 +71,7 @@ class Messages:
             call = text(message.get("tool_call_id")) or speaker
             self._result(call, joined(content), exit_code(message.get("exit_code")))
         elif role in _SILENT:
-            self._session.rules(joined(content))
+            self._session.rules(joined(content), further=True)
         elif not role:
             return
         elif speaker or (role not in _PERSONS and role != "assistant"):

@@ -68,7 +68,7 @@ class MiniSweAgentReader:
             note_exit(self._session, text(extra.get("exit_status")))
             self._session.set_answer(text(extra.get("submission")) or said)
         elif role == "system":
-            self._session.rules(said)
+            self._session.rules(said, further=True)
         elif role in ("user", "tool"):
             if not self._session.has_task and role == "user":
                 self._session.hears(_asked(said))

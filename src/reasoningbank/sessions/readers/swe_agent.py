@@ -84,7 +84,7 @@ class SweAgent:
     def _message(self, value: object) -> None:
         message = fields(value)
         if message.get("role") == "system":
-            self._session.rules(joined(message.get("content")))
+            self._session.rules(joined(message.get("content")), further=True)
         if message.get("role") != "user" or message.get("is_demo") or self._session.has_task:
             return
         said = joined(message.get("content"))

@@ -28,6 +28,10 @@ class _Voice:
     length: int = 0
 
 
+_LONG_RULES = 100_000
+"""Characters of rules beside which no further ones are kept."""
+
+
 class SessionBuilder:
     """Take turns in order and give the trajectory.
 
@@ -73,10 +77,17 @@ class SessionBuilder:
         if at is not None and (self.started is None or at < self.started):
             self.started = at
 
-    def rules(self, text: str) -> None:
-        """Note what the agent was told before anybody spoke: the first such text counts."""
-        if text.strip():
-            self.metadata.setdefault(SYSTEM_PROMPT, text)
+    def rules(self, text: str, *, further: bool = False) -> None:
+        """Note what the agent was told by nobody in the conversation.
+
+        Args:
+            text: What it was told.
+            further: Keep it beside what is known, as far as that is not long; else the first such text counts.
+        """
+        known = self.metadata.get(SYSTEM_PROMPT, "")
+        if not text.strip() or (known and not further) or text in known or len(known) > _LONG_RULES:
+            return
+        self.metadata[SYSTEM_PROMPT] = f"{known}\n\n{text}" if known else text
 
     def set_task(self, text: str) -> None:
         """Say what was to be done, unless that is known."""
