@@ -13,7 +13,7 @@ from promises import promise
 from reasoningbank.sessions.facts import facts
 from reasoningbank.sessions.judge import by_evidence
 from reasoningbank.types.session import VERDICTS, Evidence, Judgement, Step, Trajectory
-from sessions.judged_cases import EVIDENCE, NOW, STEPS, session, shell, suite
+from sessions.judged_cases import EVIDENCE, FAILED, NOW, STEPS, session, shell, suite
 
 EDIT = Step(tool="Edit", action='{"file_path": "sums.py"}', observation="done")
 WORK = [shell(f"make part{number}") for number in range(9)]
@@ -365,6 +365,7 @@ def test_facts_of_different_steps_may_come_in_any_order(evidence: list[Evidence]
 
 
 @promise("judging:monotone")
+@example([shell("pytest", "", 127), shell("git commit -m x", FAILED)], False)
 @example([shell("ls"), Step(action="pytest", error="no such file"), shell("make", exit_code=1)], False)
 @given(st.lists(STEPS, max_size=8), st.booleans())
 def test_a_last_test_run_moves_a_session_its_own_way_only(steps: list[Step], succeeded: bool) -> None:

@@ -574,6 +574,8 @@ def _user_verdicts(steps: Sequence[Step]) -> list[Evidence]:
 
 def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: Set[int]) -> list[Evidence]:
     open_failures: dict[str, int] = {}
+    # Tests that fail do not take back that they could not be run before: only tests that pass do.
+    before_runs: dict[str, int] = {}
     repaired: list[Evidence] = []
     folders = folders_of(steps)
     tried = clean = 0
@@ -586,12 +588,15 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
             continue
         tried += 1
         if not run.succeeded if run else failed(step):
+            if run and name in open_failures and open_failures[name] not in runs:
+                before_runs[name] = open_failures[name]
             open_failures[name] = index
             continue
         if run is None and hides_its_status(command(step)):
             # Nothing is known of it: neither that it failed again, nor that it was mended.
             if name in open_failures and as_strict_as(step, steps[open_failures[name]]):
                 del open_failures[name]
+                before_runs.pop(name, None)
             continue
         clean += 1
         mended = [earlier for earlier in open_failures if run and (earlier == name or covers(name, earlier))]
@@ -607,6 +612,7 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
         ]
         for earlier in mended:
             start = open_failures.pop(earlier)
+            before_runs.pop(earlier, None)
             if earlier != READING:
                 repaired.append(_repair(steps, earlier, start, index))
     found = repaired
@@ -619,8 +625,8 @@ def _attempts(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_over: S
             step=index,
             name=_named(name, steps[index]),
         )
-        for name, index in open_failures.items()
-        if name not in failed_runs
+        for name, index in (*open_failures.items(), *before_runs.items())
+        if name not in failed_runs or index == before_runs.get(name)
     ]
     if clean:
         found.append(Evidence(kind="exit_code", positive=True, detail=f"{clean} of {tried} actions reported no error"))
@@ -699,7 +705,7 @@ def _never_worked(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_ove
     """Return that the action which the session worked at still failed in its last run.
 
     That is an action that failed, was tried again after something was changed, failed again, and behind which nothing
-    was run that passed. A program that runs until it is stopped may run out of time: of such an end only tests and
+    was run that passed: tests that fail take nothing of it back. A program that runs until it is stopped may run out of time: of such an end only tests and
     builds say something.
     """
     tail: list[int] = []
@@ -708,6 +714,8 @@ def _never_worked(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_ove
         programs = parts(command(step))
         prepares = all(part.silent or part.program == "git" for part in programs)
         if not programs or prepares or only_reads(step) or index in passed_over:
+            continue
+        if index in runs and not runs[index].succeeded:
             continue
         if not failed(step) or index in runs:
             break
