@@ -63,8 +63,11 @@ def tables(setup: Setup, parts: Sequence[str] = tuple(PARTS)) -> Iterator[Table]
             setup.model.finish()
 
 
+_BROKEN_OFF = 130
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the evaluation; returns 0, or 1 when the configured model does not answer."""
+    """Runs the evaluation; returns 0, 1 when the configured model does not answer, 130 when broken off."""
     parser = argparse.ArgumentParser(prog="evaluation.learning", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data")
     parser.add_argument("--embedder", default="local", help="name of the embedder")
@@ -119,9 +122,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             votes=settings.llm_votes,
         )
         say(f"embedder {embedder.name} ({embedder.model_id}); language model {model.name if model else 'none'}")
-        for table in tables(setup, options.parts):
-            found.append(table)
-            say(f"\n{text_of(table)}")
+        try:
+            for table in tables(setup, options.parts):
+                found.append(table)
+                say(f"\n{text_of(table)}")
+        except KeyboardInterrupt:
+            kept = f" Started again with {options.journal}, it goes on where it was." if model else ""
+            _note(f"\nBroken off.{kept}")
+            return _BROKEN_OFF
     seconds = time.monotonic() - began
     if options.json:
         head = {"embedder": embedder.name, "model": model.name if model else None, "sample": setup.sample}
@@ -131,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )
     else:
-        used = f"; {model.calls} answers, {model.resumed} of them from the journal" if model else ""
+        asked = model.calls - model.resumed if model else 0
+        used = f"; {asked:,} questions asked, {model.resumed:,} answered by what the journal holds" if model else ""
         say(f"\n{seconds:.0f} s{used}")
     return 0
 

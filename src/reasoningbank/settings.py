@@ -85,7 +85,8 @@ class Settings:
         llm_key: Its key; never shown. Empty takes the provider's own variable.
         llm_daily_tokens: Tokens per UTC day that are never exceeded; 0 for no limit.
         llm_output_tokens: Most tokens of one answer, thinking included.
-        llm_context: Tokens that the model reads at once, prompt and answer together; 0 asks the server at ``llm_url``.
+        llm_context: Tokens that the model reads at once, prompt and answer together, at least 2,048; 0 asks the server
+            at ``llm_url``.
         llm_timeout: Seconds one attempt may take; 0 for 600 on this machine, elsewhere for as long as the prompt needs.
         llm_votes: How many judgements of the model are put to the vote.
         graph_from_sessions: When a distilled session is also remembered as a conversation of the graph: model where a

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -427,6 +429,23 @@ def test_the_command_prints_json(
     assert "openai:recorded" in judges
     assert asked <= 2
     assert not (tmp_path / "home").exists()
+
+
+@promise("learning-evaluation:command")
+def test_a_run_that_is_broken_off_says_how_it_goes_on(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_: Asked) -> str:
+        if len(server.requests) > 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return json.dumps(OPINION)
+
+    with ReplayServer(stopped) as server:
+        monkeypatch.setenv("REASONINGBANK_LLM", "openai:recorded")
+        monkeypatch.setenv("REASONINGBANK_LLM_URL", server.url)
+        journal = tmp_path / "journal.jsonl"
+        assert main(["--data", str(data), "--parts", "judging", "--journal", str(journal)]) == 130
+    assert f"Started again with {journal}, it goes on where it was." in capsys.readouterr().err
 
 
 @promise("learning-evaluation:command")

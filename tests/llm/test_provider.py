@@ -239,6 +239,8 @@ def test_the_way_to_ask_for_json_changes_only_when_that_was_refused(said: str) -
         (500, "failed to parse grammar"),
         (405, "json_schema is not available for this model"),
         (404, "No endpoints found that support structured outputs"),
+        (404, "No endpoints found that can handle the requested parameters."),
+        (501, "Not Implemented"),
         (415, "Unsupported response_format"),
     ],
 )
@@ -250,6 +252,17 @@ def test_a_refusal_of_the_format_is_one_whichever_status_it_has(status: int, sai
         formats = [str(request.body["response_format"])[:24] for request in Outcome([other, ANSWER]).requests]
         assert len(formats) == 2
         assert formats[0] == formats[1]
+
+
+@promise("llm:ways")
+def test_prose_twice_under_a_format_is_a_refusal_of_it() -> None:
+    replies = ["It went well.", "It went well.", ANSWER, "It went well.", ANSWER]
+    with ReplayServer(replies) as server:
+        for _ in replies:
+            ProviderModel(provider="openai", model="small", url=server.url).complete(PROMPT, SCHEMA)
+        formats = [json.dumps(request.body["response_format"]) for request in server.requests]
+    assert ["json_schema" in each for each in formats] == [True, True, False, False, False]
+    assert all("json_object" in each for each in formats[2:])
 
 
 @promise("llm:ways")

@@ -114,6 +114,8 @@ _TOO_LARGE_STATUS = 413
 """Also of a proxy before the server, and of what is longer than a minute's tokens: less of it may pass."""
 _REQUEST_TIMEOUT, _TOO_MANY_STATUS = 408, 429
 _NOT_FOUND_STATUS = 404
+_UNSUPPORTED_STATUS = 501
+"""The server has not been taught what the request asks for: less of it may be known."""
 _BUSY_STATUS = (401, 403, _NOT_FOUND_STATUS, _REQUEST_TIMEOUT, _TOO_MANY_STATUS, 502, 503, *_UNKNOWN_STATUS)
 """Statuses whose words are about a key, a place or the moment, not about the request."""
 _UNPARSED = re.compile(
@@ -204,7 +206,9 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
     limit = answer_limit(said, asked) if about_request and not renamed else 0
     system_refused = about_request and refuses_system(said)
     parameter = refused_parameter(said) if rejected and not (renamed or limit) else ""
-    names_format = (about_request or status == _NOT_FOUND_STATUS) and not rejected and refuses_format(said, named=True)
+    names_format = status == _UNSUPPORTED_STATUS or (
+        (about_request or status == _NOT_FOUND_STATUS) and not rejected and refuses_format(said, named=True)
+    )
     return Failure(
         error=ModelUnavailable(f"{name} {what}{_details(error, status)}.", hint=hint),
         transient=(transient or status == _REQUEST_TIMEOUT)
@@ -693,6 +697,9 @@ class ProviderModel:
                 self._learned.read(needed)
                 self._learned.counted(_sent(question), result.input_tokens)
                 self._learned.answer_read(True)
+                if result.text.strip() and result.finish != "length":
+                    has_json = any(mark in result.text for mark in "{[")
+                    self._learned.wrote(json=has_json, formats=ways.index(result.way) + 1)
                 if result.finish == "content_filter":
                     raise ModelUnavailable(
                         f"{self.name} refused to speak about this text.", hint="Choose another model."

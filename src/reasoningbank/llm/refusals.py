@@ -23,7 +23,9 @@ _LONGEST = 8_000
 _FORMAT = re.compile(
     r"response[ _-]?(?:format|schema|json|mime)|json[ _-]?(?:schema|object|mode)|\bschemas?\b|grammar|guided[ _-]?"
     r"|structured[ _-]?(?:output|response|generation)|output[ _-]?(?:format|config|schema)"
-    r"|initiali[sz]e (?:the )?samplers?",
+    r"|initiali[sz]e (?:the )?samplers?"
+    r"|(?:handle|support|accept|provide|match)(?:s|es|ing)? (?:all |any )?(?:of )?(?:the |your )?(?:requested|required)"
+    r" (?:parameters?|features?|capabilit(?:y|ies))",
     re.IGNORECASE,
 )
 _UNKNOWN_ARGUMENT = re.compile(

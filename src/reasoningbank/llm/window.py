@@ -231,6 +231,7 @@ class LearnedWindow:
         self._renamed = self._joined = self._unread = False
         self._dropped: frozenset[str] = frozenset()
         self._ratio = 1.0
+        self._prose = 0
 
     def counted(self, ours: int, theirs: int) -> None:
         """Note how many tokens a prompt has by our count and by the server's, which is 0 where it does not say."""
@@ -269,6 +270,18 @@ class LearnedWindow:
         """Note how many of the ways in which JSON is asked for were refused so far."""
         with self._lock:
             self._formats = max(self._formats, formats)
+
+    def wrote(self, *, json: bool, formats: int) -> None:
+        """Note whether an answer has JSON in it; two without in a row are a refusal of the way that it was asked for.
+
+        Args:
+            json: Whether it has.
+            formats: How many of the ways would be refused then.
+        """
+        with self._lock:
+            self._prose = 0 if json else self._prose + 1
+            if self._prose > 1:
+                self._prose, self._formats = 0, max(self._formats, formats)
 
     @property
     def formats(self) -> int:
