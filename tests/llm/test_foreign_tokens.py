@@ -53,7 +53,7 @@ def sent(
     named: int = 0,
     facts: Mapping[str, str] | None = None,
 ) -> list[tuple[int, int]]:
-    """Prompt and longest answer of every request of three sessions by the server's count; with facts it tells no usage."""
+    """Prompt and longest answer of each request of three sessions by the server's count; no usage with facts."""
     requests: list[tuple[int, int]] = []
 
     def serve(asked: Asked) -> Reply:
