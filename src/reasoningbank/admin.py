@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
@@ -32,6 +33,7 @@ from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
+    from reasoningbank.curation.metrics import Criteria
     from reasoningbank.memories.admission import EnteredBy, Ready
     from reasoningbank.types.metrics import Metrics
     from reasoningbank.types.records import WeightChange
@@ -147,6 +149,12 @@ class Admin:
     def __init__(self, context: Context) -> None:
         self._context = context
 
+    @cached_property
+    def _criteria(self) -> Criteria:
+        from reasoningbank.curation.metrics import Criteria
+
+        return Criteria()
+
     def stats(self) -> Stats:
         """Return counts, learned weights and what searches cost."""
         store = self._context.store()
@@ -185,10 +193,9 @@ class Admin:
         Raises:
             StoreError: When the bank cannot be read.
         """
-        from reasoningbank.curation.metrics import measured
         from reasoningbank.telemetry import criteria_measured
 
-        found = measured(self._context.store(), self._context.clock.now())
+        found = self._criteria.measured(self._context.store(), self._context.clock.now())
         criteria_measured(found.all, store=self._context.place)
         return found
 

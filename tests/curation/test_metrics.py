@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -119,6 +120,44 @@ def test_what_was_believed_before_a_rating_survives_the_roll_up_of_older_evidenc
     assert (found.calibration.cases, found.weight_spread.sample) == (20, 50)
     assert min(each.confidence for each in found.calibration.bins) >= believed
     assert found.helpful_rate.sample == 0
+
+
+@promise(
+    "metrics:fresh",
+    "A new rating is in the success criteria at once, whoever stored it; a bank that was not written is not counted "
+    "again for a minute.",
+    source="issue Metrics",
+)
+def test_a_new_rating_counts_at_once_and_an_unchanged_bank_is_not_counted_again(
+    bank: Bank, open_bank: OpenBank, clock: FrozenClock
+) -> None:
+    memory = bank.record(title="Retry", content="Back off, then retry.", outcome="success")
+    for number in range(25):
+        bank.feedback(memory.id, helpful=True, session=f"r{number}", rater="human")
+    first = bank.admin.metrics()
+    clock.advance(timedelta(seconds=30))
+    assert bank.admin.metrics() is first
+    bank.feedback(memory.id, helpful=False, session="new", rater="human")
+    assert bank.admin.metrics().calibration.cases == 26
+    other = open_bank()
+    assert other.admin.metrics().calibration.cases == 26
+    other.feedback(memory.id, helpful=False, session="elsewhere", rater="human")
+    assert bank.admin.metrics().calibration.cases == 27
+    clock.advance(timedelta(days=31))
+    assert bank.admin.metrics().calibration.cases == 0
+    assert other.admin.metrics().weight_spread.sample == 27
+
+
+@promise("metrics:counted")
+def test_the_interval_of_many_ratings_is_that_of_drawing_them_one_by_one() -> None:
+    """Above 2,000 ratings the sums of the bins are drawn: beside the border both ways give nearly the same."""
+    choice = random.Random(5)
+    cases = [(each := choice.random(), choice.random() < each * 0.9) for _ in range(2_001)]
+    few, many = calibrated(cases[:2_000]).ece_interval, calibrated(cases).ece_interval
+    assert few is not None
+    assert many is not None
+    assert few == pytest.approx(many, abs=0.004)
+    assert many[1] - many[0] > 0.01
 
 
 @promise(

@@ -7,16 +7,17 @@ cases than it needs has no value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 
-from reasoningbank.curation.uplift import Z95, ended, score_interval
-from reasoningbank.memories.evidence import is_copy
+from reasoningbank.curation.uplift import Z95, Ended, ended_of, score_interval
 from reasoningbank.sessions.ends import end_of
-from reasoningbank.storage.store import StoreReader
+from reasoningbank.storage.rows import from_microseconds
+from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.types.belief import Belief
-from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.metrics import (
     LEAST_RATINGS,
     LEAST_SAMPLE,
@@ -27,8 +28,9 @@ from reasoningbank.types.metrics import (
     Metrics,
 )
 from reasoningbank.types.quantity import counted
-from reasoningbank.types.records import WeightChange
+from reasoningbank.types.records import TrajectoryEntry, WeightChange
 from reasoningbank.types.signal import RECENT_DAYS, SIGNAL_TYPES, ProjectWeights
+from reasoningbank.types.uplift import Exposure
 
 HIGH_CONFIDENCE = 0.8
 """Above it a memory should be rated helpful in more than three of four cases (SC-006)."""
@@ -38,6 +40,10 @@ SETTLED_DAYS = 7
 """The days over which learned weights should be stable (SC-005)."""
 _LATEST_DELIVERIES = 1_000
 _RESAMPLES = 1_000
+_MOST_DRAWN = 2_000
+"""Of more cases than these not the cases are drawn for an interval, but the sums that they come to."""
+_KEPT_FOR = timedelta(minutes=1)
+"""So long numbers of a bank that was not written stand: the last days that they are of have hardly moved."""
 
 HELPFUL_RATE = Metric(
     id="SC-001",
@@ -110,6 +116,31 @@ class Rated:
     helpful: bool
 
 
+class Criteria:
+    """The success criteria of one open bank: counted again only when it was written, or a minute has gone by.
+
+    Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[Hashable, Metrics] | None = None
+
+    def measured(self, store: Store, now: datetime) -> Metrics:
+        """Return the success criteria as the bank is now.
+
+        Args:
+            store: The bank.
+            now: The time that the last days end at.
+        """
+        # Asked before the bank is read: what is written meanwhile is counted the next time, never missed.
+        mark, known = store.mark, self._known
+        if known is not None and known[0] == mark and timedelta(0) <= now - known[1].at < _KEPT_FOR:
+            return known[1]
+        found = measured(store, now)
+        self._known = (mark, found)
+        return found
+
+
 def measured(reader: StoreReader, now: datetime) -> Metrics:
     """Return the success criteria of a bank.
 
@@ -118,12 +149,13 @@ def measured(reader: StoreReader, now: datetime) -> Metrics:
         now: The time that the last days end at.
     """
     ratings, in_all = rated(reader, now)
+    met, kept = reader.deliveries.exposures(), reader.sessions.trajectories(limit=0)
     return Metrics(
         at=now,
-        helpful_rate=_share(HELPFUL_RATE, *_tally(one.helpful for one in _shown_before(reader, ratings)), above=0.8),
+        helpful_rate=_share(HELPFUL_RATE, *_tally(one.helpful for one in _shown_before(met, ratings)), above=0.8),
         delivery_tokens=_delivery_tokens(reader, now),
-        learning_rate=_learning_rate(reader),
-        fewer_mistakes=_fewer_mistakes(reader),
+        learning_rate=_learning_rate(reader, met, kept),
+        fewer_mistakes=_fewer_mistakes(reader, ended_of(met, kept)),
         weight_spread=_weight_spread(reader, in_all, now),
         calibration=calibrated([(one.confidence, one.helpful) for one in ratings]),
     )
@@ -135,31 +167,31 @@ def rated(reader: StoreReader, now: datetime) -> tuple[Sequence[Rated], int]:
     What a consolidated memory has of its sources is theirs. Ratings older than thirty days are counts: what was
     believed before each of them is not known any more.
     """
-    rolled = reader.evidence.rated()
-    memories, aggregates = reader.memories.many([*rolled]), reader.evidence.aggregates_of([*rolled])
+    memories = {each.id: each for each in reader.evidence.rated()}
     since = now - timedelta(days=RECENT_DAYS)
     found: list[Rated] = []
-    in_all = sum(count for memory_id, count in rolled.items() if not is_consolidated(memories[memory_id]))
-    for memory_id, signals in reader.evidence.signals_of([*rolled]).items():
-        belief = Belief.starting_at(memories[memory_id].belief.initial)
-        if memory_id in aggregates:
-            known = aggregates[memory_id]
-            belief = replace(belief, positive=known.positive or 0, negative=known.negative or 0)
-        for signal in signals:
-            if signal.type == "explicit" and not is_copy(signal) and signal.rater != "imported":
+    in_all = sum(each.rolled for each in memories.values() if not each.consolidated)
+    for memory_id, said in groupby(reader.evidence.said_of_rated(), key=itemgetter(0)):
+        if memory_id not in memories:  # it was rated for the first time between the two looks
+            continue
+        _, prior, positive, negative, *_ = memories[memory_id]
+        for _, rates, helpful, moment, weight in said:
+            if rates:
                 in_all += 1
-                if signal.at > since:
-                    found.append(
-                        Rated(memory_id=memory_id, at=signal.at, confidence=belief.score, helpful=signal.positive)
-                    )
-            belief = belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
+                if (at := from_microseconds(moment)) > since:
+                    score = Belief(prior=prior, positive=positive, negative=negative).score
+                    found.append(Rated(memory_id=memory_id, at=at, confidence=score, helpful=helpful == 1))
+            if helpful:
+                positive += weight
+            else:
+                negative += weight
     return found, in_all
 
 
-def _shown_before(reader: StoreReader, ratings: Sequence[Rated]) -> Sequence[Rated]:
+def _shown_before(exposures: Sequence[Exposure], ratings: Sequence[Rated]) -> Sequence[Rated]:
     """Return the ratings of memories that a session had met before, by being shown them or by asking."""
     first: dict[str, datetime] = {}
-    for exposure in reader.deliveries.exposures():
+    for exposure in exposures:
         for one in exposure.shown:
             if one.how != "withheld":
                 first[one.memory_id] = min(first.get(one.memory_id, exposure.at), exposure.at)
@@ -212,18 +244,17 @@ def _delivery_tokens(reader: StoreReader, now: datetime) -> Metric:
     )
 
 
-def _learning_rate(reader: StoreReader) -> Metric:
-    met = {each.session: each for each in reader.deliveries.exposures()}
-    good = [
-        each.id for each in reader.sessions.trajectories(limit=0) if end_of(each, met.get(each.session))[0] == "success"
-    ]
+def _learning_rate(
+    reader: StoreReader, exposures: Sequence[Exposure], trajectories: Sequence[TrajectoryEntry]
+) -> Metric:
+    met = {each.session: each for each in exposures}
+    good = [each.id for each in trajectories if end_of(each, met.get(each.session))[0] == "success"]
     taught = reader.sessions.taught(good)
     return _share(LEARNING_RATE, *_tally(taught[each] for each in good), above=0.3)
 
 
-def _fewer_mistakes(reader: StoreReader) -> Metric:
+def _fewer_mistakes(reader: StoreReader, sessions: Sequence[Ended]) -> Metric:
     """Return how many failures anti-patterns spare, by comparing sessions that were shown some with held-out ones."""
-    sessions = ended(reader)
     met = {one.memory_id for session in sessions for one in session.exposure.shown}
     warnings = {each.id for each in reader.memories.many([*met]).values() if each.outcome == "failure"}
     sides: Mapping[bool, list[bool]] = {True: [], False: []}
@@ -257,7 +288,7 @@ def _fewer_mistakes(reader: StoreReader) -> Metric:
 def _weight_spread(reader: StoreReader, ratings: int, now: datetime) -> Metric:
     if ratings < WEIGHT_SPREAD.needed:
         return _missing(WEIGHT_SPREAD, ratings)
-    spread = weight_spread(reader.evidence.weight_history(), now)
+    spread = weight_spread(reader.evidence.weight_history(since=now - timedelta(days=SETTLED_DAYS)), now)
     return replace(
         WEIGHT_SPREAD,
         value=spread,
@@ -284,8 +315,8 @@ def weight_spread(history: Sequence[WeightChange], now: datetime) -> float:
     ends = [at for at, _ in changes[1:]] + [now]
     lasted = [(end - at).total_seconds() for (at, _), end in zip(changes, ends, strict=True)]
     whole, largest = sum(lasted), 0.0
-    for name in SIGNAL_TYPES:
-        values = [weights.weight_for(name) for _, weights in changes]
+    each_type = zip(*([weights.weight_for(name) for name in SIGNAL_TYPES] for _, weights in changes), strict=True)
+    for values in each_type:
         mean = sum(value * time for value, time in zip(values, lasted, strict=True)) / whole
         variance = sum((value - mean) ** 2 * time for value, time in zip(values, lasted, strict=True)) / whole
         largest = max(largest, math.sqrt(variance) / mean)
@@ -328,16 +359,22 @@ def _bin(place: int, cases: Sequence[tuple[float, bool]]) -> CalibrationBin:
 
 
 def _resampled_error(cases: Sequence[tuple[float, bool]]) -> tuple[float, float]:
-    """Return the 95 % interval of the calibration error: percentiles of 1,000 resamples, the same ones every time."""
+    """Return the 95 % interval of the calibration error: percentiles of 1,000 resamples, the same ones every time.
+
+    The sums of the bins of so many cases are as good as normally distributed: then they are drawn, and not the cases.
+    """
     import numpy
 
     gaps = numpy.asarray([confidence - helpful for confidence, helpful in cases])
     places = numpy.asarray([min(int(confidence * BINS), BINS - 1) for confidence, _ in cases])
     random = numpy.random.default_rng(1)
-    errors = []
-    for _ in range(_RESAMPLES):
-        chosen = random.integers(0, len(gaps), len(gaps))
-        sums = numpy.bincount(places[chosen], weights=gaps[chosen], minlength=BINS)
-        errors.append(float(numpy.abs(sums).sum()) / len(gaps))
-    low, high = numpy.percentile(errors, [2.5, 97.5])
+    if len(gaps) > _MOST_DRAWN:
+        sums = numpy.bincount(places, weights=gaps, minlength=BINS)
+        squares = numpy.bincount(places, weights=gaps * gaps, minlength=BINS)
+        spread = numpy.diag(squares) - numpy.outer(sums, sums) / len(gaps)
+        drawn = random.multivariate_normal(sums, spread, _RESAMPLES)
+    else:
+        chosen = [random.integers(0, len(gaps), len(gaps)) for _ in range(_RESAMPLES)]
+        drawn = numpy.stack([numpy.bincount(places[each], weights=gaps[each], minlength=BINS) for each in chosen])
+    low, high = numpy.percentile(numpy.abs(drawn).sum(axis=1) / len(gaps), [2.5, 97.5])
     return float(low), float(high)

@@ -16,7 +16,7 @@ from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
 from reasoningbank.types.memory import RELEASED, Memory
 from reasoningbank.types.quantity import counted
-from reasoningbank.types.records import Job, Run
+from reasoningbank.types.records import Job, Run, TrajectoryEntry
 from reasoningbank.types.session import USER, Judgement
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
 
@@ -62,14 +62,19 @@ def ended(reader: StoreReader) -> Sequence[Ended]:
     The end is, in this order: what a person has said of the session or of its trajectory, what the agent has reported
     of the session, what the evidence in its trajectory proves, and last whether every report about a memory was good.
     """
-    judged = _judged(reader)
-    return [_ended(exposure, judged.get(exposure.session, {})) for exposure in reader.deliveries.exposures()]
+    return ended_of(reader.deliveries.exposures(), reader.sessions.trajectories(limit=0))
 
 
-def _judged(reader: StoreReader) -> Mapping[str, Mapping[str, Judgement]]:
+def ended_of(exposures: Sequence[Exposure], trajectories: Sequence[TrajectoryEntry]) -> Sequence[Ended]:
+    """Return the same of what was read already: what every session met, and the trajectories."""
+    judged = _judged(trajectories)
+    return [_ended(exposure, judged.get(exposure.session, {})) for exposure in exposures]
+
+
+def _judged(trajectories: Sequence[TrajectoryEntry]) -> Mapping[str, Mapping[str, Judgement]]:
     """Return by session and judge the latest judgement that decides; a person's word decides also that nobody knows."""
     found: dict[str, dict[str, Judgement]] = {}
-    for entry in reader.sessions.trajectories(limit=0):
+    for entry in trajectories:
         known = entry.judgement
         if known is None or not entry.session:
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
@@ -150,12 +149,12 @@ class Memories:
 
         most, store, then = checked_limit(limit), self._context.store(), as_moment(since, "since")
         condition = Filter(states=STATES, created_after=then)
-        given = store.evidence.given_since(then)
-        known = store.memories.many(tuple(given))
-        moves = [_move(reveal(known[name]), *sums) for name, sums in given.items() if name in known]
-        ordered = sorted(moves, key=lambda each: -abs(each.after - each.before))
-        helped = [each for each in ordered if each.after > each.before]
-        harmed = [each for each in ordered if each.after < each.before]
+        moved = {name: (old.score, new.score) for name, (old, new) in store.evidence.moved_since(then).items()}
+        ordered = sorted(moved, key=lambda name: -abs(moved[name][1] - moved[name][0]))
+        helped = [name for name in ordered if moved[name][1] > moved[name][0]]
+        harmed = [name for name in ordered if moved[name][1] < moved[name][0]]
+        told = (*helped[: most or None], *harmed[: most or None])
+        known = store.memories.many(told)
         newest = store.memories.page(condition, limit=most, offset=0, order="newest")
         return News(
             since=then,
@@ -163,7 +162,11 @@ class Memories:
             newest=tuple(map(reveal, newest)),
             helped=len(helped),
             harmed=len(harmed),
-            moves=(*helped[: most or None], *harmed[: most or None]),
+            moves=tuple(
+                Move(id=name, title=reveal(known[name]).title, before=moved[name][0], after=moved[name][1])
+                for name in told
+                if name in known
+            ),
         )
 
     def meetings(self, memory_id: str, *, limit: int = 50) -> tuple[Meeting, ...]:
@@ -284,12 +287,3 @@ class Memories:
         nodes = checked_nodes(link_nodes)
         with observed("update_memory", store=self._context.place), self._context.store().transaction() as transaction:
             return change_links(transaction, named(transaction, memory), nodes, unlink=unlink)
-
-
-def _move(memory: Memory, positive: int, negative: int) -> Move:
-    """Return what these weights of evidence have made of a memory's confidence."""
-    belief = memory.belief
-    before = replace(
-        belief, positive=max(0, belief.positive - positive), negative=max(0, belief.negative - negative)
-    ).score
-    return Move(id=memory.id, title=memory.title, before=before, after=belief.score)

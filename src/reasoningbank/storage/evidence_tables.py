@@ -10,7 +10,7 @@ from typing import cast
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.storage.connection import RowSource
-from reasoningbank.storage.memory_tables import MEMORY_COLUMNS
+from reasoningbank.storage.memory_tables import CONSOLIDATED_SQL, MEMORY_COLUMNS
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     WEIGHT_COLUMNS,
@@ -27,8 +27,9 @@ from reasoningbank.storage.rows import (
     weights_from,
 )
 from reasoningbank.storage.unit import Unit
+from reasoningbank.types.belief import Belief
 from reasoningbank.types.recall import Filter
-from reasoningbank.types.records import Given, Idle, Voices, WeightChange
+from reasoningbank.types.records import Given, Idle, RatedMemory, Voices, WeightChange
 from reasoningbank.types.session import Origin
 from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, ProjectWeights, Signal, SignalAggregate, SignalType
 
@@ -207,14 +208,27 @@ WHERE m.state IN (SELECT value FROM texts_in(?)) AND m.confidence < ?
 ORDER BY m.key LIMIT ?
 """  # noqa: S608 - constant clauses
 
-_RATED = """
-SELECT m.id, coalesce(a.explicit_positive + a.explicit_negative, 0)
-FROM (
+_RATED_KEYS = """
     SELECT key FROM aggregates WHERE explicit_positive + explicit_negative > 0
     UNION SELECT key FROM signals WHERE type = 'explicit'
-) AS r JOIN memories AS m ON m.key = r.key LEFT JOIN aggregates AS a ON a.key = r.key
-ORDER BY r.key
 """
+_RATED = f"""
+SELECT m.id, m.prior, coalesce(a.positive, 0), coalesce(a.negative, 0),
+    coalesce(a.explicit_positive + a.explicit_negative, 0), {CONSOLIDATED_SQL}
+FROM ({_RATED_KEYS}) AS r JOIN memories AS m ON m.key = r.key LEFT JOIN aggregates AS a ON a.key = r.key
+ORDER BY r.key
+"""  # noqa: S608 - constant clauses
+_SAID = f"""
+SELECT m.id, CASE WHEN s.type = 'explicit' AND s.rater <> 'imported'
+    AND substr(s.id, 1, length(m.id) + 1) <> m.id || '/'
+    THEN 1 ELSE 0 END, s.positive, s.at, s.weight
+FROM ({_RATED_KEYS}) AS r JOIN memories AS m ON m.key = r.key JOIN signals AS s ON s.key = r.key
+ORDER BY s.key, s.at, s.id
+"""  # noqa: S608 - constant clauses
+_WEIGHTS_SINCE = f"""
+SELECT at, signal_id, {WEIGHT_COLUMNS} FROM weight_history
+WHERE at > ? OR number = (SELECT max(number) FROM weight_history WHERE at <= ?) ORDER BY number
+"""  # noqa: S608 - constant columns
 
 
 class EvidenceTables:
@@ -239,15 +253,23 @@ class EvidenceTables:
         )
         return [signal_from(self._source.project, row) for row in rows]
 
-    def given_since(self, since: datetime) -> Mapping[str, tuple[int, int]]:
-        """Return by memory the weights of the signals of this time or later, for it and against it, in billionths."""
+    def moved_since(self, since: datetime) -> Mapping[str, tuple[Belief, Belief]]:
+        """Return by memory the belief before the signals of this time or later, and the one that it has now."""
         rows = self._source.run(
-            "SELECT m.id, sum(CASE WHEN s.positive = 1 THEN s.weight ELSE 0 END), "
-            "sum(CASE WHEN s.positive = 1 THEN 0 ELSE s.weight END) FROM signals AS s "
-            "JOIN memories AS m ON m.key = s.key WHERE s.at >= ? GROUP BY m.id",
+            "SELECT m.id, m.prior, m.positive, m.negative, g.favour, g.against FROM ("
+            "SELECT key, sum(CASE WHEN positive = 1 THEN weight ELSE 0 END) AS favour, "
+            "sum(CASE WHEN positive = 1 THEN 0 ELSE weight END) AS against FROM signals WHERE at >= ? GROUP BY key"
+            ") AS g JOIN memories AS m ON m.key = g.key",
             (to_microseconds(since),),
         )
-        return {cast(str, row[0]): (int(cast(int, row[1])), int(cast(int, row[2]))) for row in rows}
+        found: dict[str, tuple[Belief, Belief]] = {}
+        for name, *numbers in rows:
+            prior, positive, negative, favour, against = (int(cast(int, number)) for number in numbers)
+            found[cast(str, name)] = (
+                Belief(prior=prior, positive=max(0, positive - favour), negative=max(0, negative - against)),
+                Belief(prior=prior, positive=positive, negative=negative),
+            )
+        return found
 
     def outcomes(self) -> Sequence[tuple[Mapping[str, str], int, int]]:
         """Return of each memory with outcomes that weigh something its provenance, its successes and its failures."""
@@ -271,10 +293,19 @@ class EvidenceTables:
             found.setdefault(cast(str, row[1]), []).append(signal_from(self._source.project, row))
         return found
 
-    def rated(self) -> Mapping[str, int]:
-        """Return every memory that was rated, and how many ratings of it were rolled up."""
-        rows = self._source.run(_RATED)
-        return {cast(str, row[0]): cast(int, row[1]) for row in rows}
+    def rated(self) -> Sequence[RatedMemory]:
+        """Return every memory that was rated, in the order they were stored."""
+        rows = cast("Sequence[tuple[str, int, int, int, int, int]]", self._source.run(_RATED))
+        return [RatedMemory(*row[:-1], bool(row[-1])) for row in rows]
+
+    def said_of_rated(self) -> Sequence[tuple[str, int, int, int, int]]:
+        """Return the individual signals of every memory that was rated, those of one together, oldest first.
+
+        A bank has many, so that of each there is only what confidence follows from: the memory, 1 when somebody here
+        rated it (a use, an outcome, a copy of a source's signal and what was imported are none), 1 when it speaks for
+        the memory, the time in microseconds, and the weight in billionths.
+        """
+        return cast("Sequence[tuple[str, int, int, int, int]]", self._source.run(_SAID))
 
     def counted(self, memory_id: str, kind: SignalType, session: str) -> bool:
         """Return whether a signal of this type and session was added that counts once; a roll-up does not forget it."""
@@ -339,11 +370,14 @@ class EvidenceTables:
             return ProjectWeights(project=self._source.project)
         return weights_from(self._source.project, rows[0])
 
-    def weight_history(self) -> Sequence[WeightChange]:
-        """Return every change of the weights, oldest first."""
-        rows = self._source.run(
-            f"SELECT at, signal_id, {WEIGHT_COLUMNS} FROM weight_history ORDER BY number"  # noqa: S608 - constant
-        )
+    def weight_history(self, *, since: datetime | None = None) -> Sequence[WeightChange]:
+        """Return every change of the weights, oldest first.
+
+        Args:
+            since: Only the changes after this time, and what held then.
+        """
+        after = -(2**62) if since is None else to_microseconds(since)
+        rows = self._source.run(_WEIGHTS_SINCE, (after, after))
         with decoding("the history of the weights"):
             return [
                 WeightChange(
@@ -450,6 +484,7 @@ class EvidenceTables:
         key = self._unit.key(signal.memory_id)
         with self._unit.whole():
             self._source.run("DELETE FROM signals WHERE id = ? AND key = ?", (signal.id, key))
+            self._unit.note_change()
             place = (key, signal.type, signal.session)
             return bool(
                 self._source.run("DELETE FROM counted WHERE key = ? AND type = ? AND session = ? RETURNING key", place)
@@ -469,6 +504,7 @@ class EvidenceTables:
             )
             row: Row = (key, given.type, given.session, int(given.positive), given.weight, given.rater)
             self._source.run(_COUNT, row)
+            self._unit.note_change()
 
     def principal_of(self, session: str) -> str:
         """Return who speaks under a session name that a caller gave; empty for one that stands for itself."""
@@ -528,6 +564,7 @@ class EvidenceTables:
             elif not self._rolled_back(key, given):
                 return False
             self._source.run("DELETE FROM counted WHERE key = ? AND type = ? AND session = ?", place)
+            self._unit.note_change()
         return True
 
     def _rolled_back(self, key: int, given: Given) -> bool:
@@ -556,15 +593,18 @@ class EvidenceTables:
                 rows.append((identifier, keys[signal.memory_id], *said))
             if rows:
                 self._source.run_each("INSERT INTO signals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                self._unit.note_change()
 
     def set_aggregate(self, aggregate: SignalAggregate) -> None:
         """Replace a memory's rolled-up counts (seed 004 ``StoreAggregate``); an import brings them along."""
         if aggregate.positive is None or aggregate.negative is None or aggregate.last_rollup is None:
             raise InvalidInput("a stored aggregate carries the evidence and the time of its roll-up")
-        self._source.run(
-            upsert("aggregates", f"key, {AGGREGATE_COLUMNS}", "key"),
-            (self._unit.key(aggregate.memory_id), *AGGREGATES.row(aggregate)),
-        )
+        with self._unit.whole():
+            self._source.run(
+                upsert("aggregates", f"key, {AGGREGATE_COLUMNS}", "key"),
+                (self._unit.key(aggregate.memory_id), *AGGREGATES.row(aggregate)),
+            )
+            self._unit.note_change()
 
     def set_weights(self, change: WeightChange) -> None:
         """Replace the weights and append to their history."""
@@ -582,6 +622,7 @@ class EvidenceTables:
             with self._unit.whole():
                 self._source.run(_ROLL_UP.format("at < ?"), (to_microseconds(at), limit))
                 self._source.run("DELETE FROM signals WHERE at < ?", (limit,))
+                self._unit.note_change()
         return moved
 
     def roll_up_sessions(self, sessions: Collection[str], at: datetime) -> int:
@@ -593,6 +634,7 @@ class EvidenceTables:
             with self._unit.whole():
                 self._source.run(_ROLL_UP.format(chosen), (to_microseconds(at), listed))
                 self._source.run(f"DELETE FROM signals WHERE {chosen}", (listed,))  # noqa: S608 - constant
+                self._unit.note_change()
         return moved
 
 

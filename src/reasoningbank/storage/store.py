@@ -47,6 +47,10 @@ MEMBERSHIP = "membership"
 """Under this name ``meta`` holds which team and org the project belongs to."""
 INDEX_MARK = "index"
 """Under this name ``meta`` holds what is another text once a backup has replaced a bank with an index beside it."""
+_MARK = (
+    "SELECT (SELECT value FROM counters WHERE name = 'change'), (SELECT max(number) FROM recalls), "
+    "(SELECT max(number) FROM weight_history)"
+)
 RUN = "run "
 """Under names that begin so ``meta`` holds when each kind of background work was last done."""
 
@@ -253,6 +257,11 @@ class Store(StoreReader):
     def seen_model_id(self) -> str | None:
         """The same as it was seen last, without a look into the bank; None when it was not."""
         return self._database.seen_model_id
+
+    @property
+    def mark(self) -> Hashable:
+        """What is another value once anything was written that the bank keeps of memories, sessions and evidence."""
+        return tuple(self._database.run(_MARK)[0])
 
     @property
     def words_worth(self) -> WordsWorth:

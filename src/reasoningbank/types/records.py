@@ -282,6 +282,25 @@ class Idle:
     disused: datetime | None = None
 
 
+class RatedMemory(NamedTuple):
+    """A memory that was rated, with what its confidence was before the evidence that is kept one by one.
+
+    Attributes:
+        prior: Of its belief, in billionths.
+        positive: The rolled-up weights that speak for it, in billionths.
+        negative: The same against it.
+        rolled: How many ratings were rolled up.
+        consolidated: Whether it was made of others.
+    """
+
+    id: str
+    prior: int
+    positive: int
+    negative: int
+    rolled: int
+    consolidated: bool
+
+
 class Given(NamedTuple):
     """Hold what a signal that counts once has said.
 

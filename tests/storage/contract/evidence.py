@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from promises import promise
 from reasoningbank.errors import InvalidInput
+from reasoningbank.storage.store import Transaction
 from reasoningbank.types.recall import Hit, Leg, Recall
 from reasoningbank.types.records import Job, Link, WeightChange
 from reasoningbank.types.signal import SIGNAL_TYPES, ProjectWeights, SignalAggregate, replay
@@ -39,6 +43,62 @@ class EvidenceConformance(Conformance):
             assert list(store.evidence.signals("m1", since=START)) == [stored[0]]
             assert list(store.evidence.signals("m1", since=START - timedelta(microseconds=1))) == [stored[2], stored[0]]
             assert list(store.evidence.signals("m2")) == [stored[3]]
+
+    @promise(
+        "storage:mark",
+        "Whatever is written of evidence, deliveries or weights gives a bank another mark; reading does not.",
+        source="issue Metrics",
+    )
+    def test_every_write_of_evidence_gives_the_store_another_mark(self) -> None:
+        """What is kept of a bank's numbers is counted again when the mark is another one."""
+        weights = ProjectWeights(project=SCOPE.project, usage_alpha=6.0)
+        rated = signal("m1", "explicit", session="s1", day=-40)
+        aggregate = SignalAggregate(
+            memory_id="m2", project=SCOPE.project, explicit_positive=1, positive=5, negative=0, last_rollup=START
+        )
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            writes: list[Callable[[Transaction], object]] = [
+                lambda t: t.evidence.add_signal(rated, once=True),
+                lambda t: t.evidence.add_signals([signal("m1", "outcome", session="s2"), signal("m1", session="s3")]),
+                lambda t: t.evidence.set_weights(WeightChange(at=START, weights=weights, signal_id=rated.id)),
+                lambda t: t.evidence.roll_up(CUTOFF, START),
+                lambda t: t.evidence.set_aggregate(aggregate),
+                lambda t: t.evidence.roll_up_sessions(["s2"], START),
+                lambda t: t.deliveries.log_recall(Recall(query="q", session="s", embedder="e")),
+                lambda t: t.evidence.take_back("m1", t.evidence.given("m1", "explicit", "s1") or pytest.fail("none")),
+                lambda t: t.evidence.remove_signal(t.evidence.signals("m1")[0]),
+                lambda t: t.memories.delete("m1"),
+            ]
+            seen = {store.mark}
+            for number, write in enumerate(writes, start=2):
+                with store.transaction() as transaction:
+                    write(transaction)
+                seen.add(store.mark)
+                store.evidence.signals("m2")
+                assert (len(seen), store.mark in seen) == (number, True)
+
+    @promise("storage:signals")
+    def test_what_was_rated_is_read_at_once_without_copies_and_imports(self) -> None:
+        """The order is that of the evidence; every kind of it moves confidence, but only ratings here are ratings."""
+        given = [
+            signal("m1", "explicit", session="a", day=1, weight=5),
+            signal("m1", "usage", session="b", day=2, weight=7),
+            replace(signal("m1", "explicit", session="c", day=3, weight=9), rater="imported", positive=False),
+            replace(signal("m1", "explicit", session="d", day=4, weight=11), id="m1/copy"),
+            signal("m2", "usage", session="e", day=5),
+        ]
+        with self.fresh() as store:
+            fill(store, [lesson("m1"), lesson("m2")])
+            with store.transaction() as transaction:
+                transaction.evidence.add_signals(given)
+            assert [(each.id, each.rolled, each.consolidated) for each in store.evidence.rated()] == [("m1", 0, False)]
+            assert [row[:3] + row[4:] for row in store.evidence.said_of_rated()] == [
+                ("m1", 1, 1, 5),
+                ("m1", 0, 1, 7),
+                ("m1", 0, 0, 9),
+                ("m1", 0, 1, 11),
+            ]
 
     @promise("storage:signals")
     def test_a_signal_without_weight_or_with_a_used_id_is_refused(self) -> None:
@@ -224,6 +284,8 @@ class EvidenceConformance(Conformance):
                     assert transaction.evidence.weights() == change.weights
             assert store.evidence.weights() == changes[-1].weights
             assert list(store.evidence.weight_history()) == changes
+            assert list(store.evidence.weight_history(since=changes[-1].at)) == changes[-1:]
+            assert list(store.evidence.weight_history(since=changes[0].at - timedelta(seconds=1))) == changes
 
     @promise(
         "storage:recalls",
