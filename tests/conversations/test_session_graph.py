@@ -13,12 +13,15 @@ from llm.replay_server import Asked, ReplayServer
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
+from reasoningbank.conversations.format import conversation_fields
+from reasoningbank.conversations.notes import Note, waiting_in
+from reasoningbank.conversations.session_conversation import conversation_of
 from reasoningbank.errors import TrajectoryNotFound
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.memories.standing import speaking
 from reasoningbank.testing import FrozenClock
-from reasoningbank.types.session import Step, Trajectory
+from reasoningbank.types.session import Judgement, Step, Trajectory
 from sessions.learned_sessions import answer, rbank, with_model, written
 
 TASK = "The nightly export drops the last row of every page; repair it."
@@ -191,6 +194,32 @@ def test_a_person_who_says_that_it_failed_changes_what_the_graph_says(open_bank:
     assert "succeeded, and its agent answered" not in texts(bank)
     (said,) = [node.text for node in bank.graph.list() if node.label == "AgentAnswer"]
     assert said == f"In a session that failed, the agent said: {ANSWER}"
+
+
+@promise(
+    "graph:sessions-broken-off",
+    "A session that ended before the agent answered has no answer in the graph: no command and no thought becomes one.",
+    source="issue 16",
+)
+@pytest.mark.parametrize("with_a_model", [True, False])
+def test_a_session_that_broke_off_has_no_answer_in_the_graph(open_bank: OpenBank, with_a_model: bool) -> None:
+    bank = open_bank(graph_from_sessions="always", model=scripted() if with_a_model else None)
+    thinking = Step(thought="Now the range of a page.", tool="bash", action="sed -i 's/x/y/' export/pages.py")
+    kept = bank.sessions.keep(session(steps=(STEPS[0], thinking), final_answer=""))
+    bank.sessions.verdict(kept.id, "failure")
+    bank.jobs.work()
+    assert [node for node in bank.graph.list() if node.label == "AgentAnswer"] == []
+    assert f"Ran `{TEST}`" in texts(bank)
+
+
+@promise("graph:sessions-broken-off")
+def test_a_session_that_broke_off_has_no_answer_after_it_has_waited_for_a_model(clock: FrozenClock) -> None:
+    judged = Judgement(verdict="failure", probability=0.0, rationale="", judge="evidence", at=clock.now())
+    told = conversation_of(session(steps=STEPS[:2], final_answer=""), judged, user_id="")
+    waits = Note(waiting=conversation_fields(told), trajectory=told.conv_id)
+    found = waiting_in(waits, at=clock.now())
+    assert found is not None
+    assert (told.answered, found.conversation.answered) == ("", "")
 
 
 @promise("graph:sessions-once")

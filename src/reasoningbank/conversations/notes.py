@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -79,6 +79,8 @@ def waiting_in(note: Note, *, at: datetime) -> Told | None:
     if note.done or note.waiting is None:
         return None
     conversation = read_conversation(note.waiting, at=at)
+    # A session has the answer that its agent gave, or none.
+    conversation = replace(conversation, broke_off=bool(note.trajectory) and not conversation.answer.strip())
     return Told(conversation=conversation, digest=note.digest, trajectory=note.trajectory, session=note.session)
 
 

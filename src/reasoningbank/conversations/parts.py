@@ -99,7 +99,8 @@ def prepared_conversation(given: Conversation | Mapping[str, object], *, at: dat
         InvalidInput: When a field is not usable; the message names it.
     """
     fields = conversation_fields(given) if isinstance(given, Conversation) else dict(given)
-    return read_conversation(cast("dict[str, object]", _without_echo(safe_value(fields))), at=at)
+    read = read_conversation(cast("dict[str, object]", _without_echo(safe_value(fields))), at=at)
+    return replace(read, broke_off=isinstance(given, Conversation) and given.broke_off)
 
 
 def certain_parts(conversation: Conversation, *, at: datetime) -> ConversationParts:

@@ -79,6 +79,7 @@ def conversation_of(trajectory: Trajectory, judgement: Judgement, *, user_id: st
         answer=answer,
         nodes=(*sources.values(), *(each.node for each in actions)),
         edges=tuple(_edges(trajectory.id, request, answer, actions, sources, judgement)),
+        broke_off=not answer,
     )
 
 

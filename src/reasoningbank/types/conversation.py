@@ -186,6 +186,7 @@ class Conversation:
             that the bank has already.
         wishes: Preferences that came up.
         lesson: The lesson of it, if there is one.
+        broke_off: Whether it ended before anything was answered: no message is taken for the answer then.
 
     Raises:
         InvalidInput: The message names the field.
@@ -201,6 +202,7 @@ class Conversation:
     edges: tuple[Edge, ...] = ()
     wishes: tuple[Wish, ...] = ()
     lesson: LessonNote | None = None
+    broke_off: bool = False
 
     def __post_init__(self) -> None:
         check_graph_id("conv_id", self.conv_id)
@@ -224,6 +226,8 @@ class Conversation:
         """The final answer; empty when there is none."""
         if self.answer.strip():
             return self.answer.strip()
+        if self.broke_off:
+            return ""
         said = [each.text.strip() for each in self.messages if each.role == "assistant" and each.text.strip()]
         return said[-1] if said else ""
 
