@@ -86,8 +86,8 @@ def edit(bank: Bank, asked: PageRequest) -> Done:
         category=asked.given("category"),
         tags=tags,
     )
-    said = "Nothing was changed." if memory == known else f"Stored as version {memory.version}; you stand by its text."
-    return Done(to=f"memories/{memory.id}", said=said)
+    stored = f"Stored as version {memory.version}; {_stands(memory)}"
+    return Done(to=f"memories/{memory.id}", said="Nothing was changed." if memory == known else stored)
 
 
 def set_state(bank: Bank, asked: PageRequest) -> Done:
@@ -105,7 +105,8 @@ def set_state(bank: Bank, asked: PageRequest) -> Done:
 def revert(bank: Bank, asked: PageRequest) -> Done:
     """Make an earlier text the newest version."""
     memory = bank.memories.revert(asked.path["id"], asked.whole("version", 0, most=10**9))
-    return Done(to=f"memories/{memory.id}", said=f"The earlier text is back as version {memory.version}.")
+    said = f"The earlier text is back as version {memory.version}; {_stands(memory)}"
+    return Done(to=f"memories/{memory.id}", said=said)
 
 
 def hold(bank: Bank, asked: PageRequest) -> Done:
@@ -115,6 +116,13 @@ def hold(bank: Bank, asked: PageRequest) -> Done:
     return Done(
         to=f"memories/{asked.path['id']}", said=f"In quarantine with {len(report.quarantined)} in all: {reason}"
     )
+
+
+def _stands(memory: Memory) -> str:
+    """Return what became of a text that a person has written: they stand by it, but the gate may have held it."""
+    if memory.state == "quarantined":
+        return "it is in quarantine, no search finds it, and an agent is never shown it until you release it."
+    return "you stand by its text."
 
 
 def _back(asked: PageRequest) -> str:

@@ -27,9 +27,11 @@ _FEW = 5
 def overview(bank: Bank, _: PageRequest) -> PageValues:
     """Read what the overview shows of the bank."""
     states = [one.state for one in bank.sessions.states(limit=0)]
-    report = bank.report()
+    report, news = bank.report(), bank.memories.news(datetime.now(UTC) - WEEK, limit=_FEW)
     return {
-        "news": bank.memories.news(datetime.now(UTC) - WEEK, limit=_FEW),
+        "news": news,
+        "rose": [move for move in news.moves if move.after > move.before],
+        "fell": [move for move in news.moves if move.after < move.before],
         "stats": bank.admin.stats(),
         "sessions": {state: states.count(state) for state in PROGRESS},
         "failed_jobs": len(bank.jobs.dead()),

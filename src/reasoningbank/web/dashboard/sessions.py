@@ -72,7 +72,10 @@ def verdict(bank: Bank, asked: PageRequest) -> Done:
     if wanted is None:
         raise InvalidInput(f"a session ended as {', '.join(VERDICTS)}", hint="Choose one of them.")
     bank.sessions.verdict(asked.path["id"], wanted, note=asked.text("note"))
-    return Done(to=f"sessions/{asked.path['id']}", said=f"Your verdict counts: {wanted}.")
+    said = f"Your verdict counts: {wanted}."
+    if wanted == "unknown":
+        said = "Noted: nobody knows how it ended. It speaks neither for nor against what the session was shown."
+    return Done(to=f"sessions/{asked.path['id']}", said=said)
 
 
 def _existing(bank: Bank, names: Sequence[str]) -> list[Memory]:
