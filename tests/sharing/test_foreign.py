@@ -208,3 +208,27 @@ def test_the_command_takes_over_a_file_and_says_what_it_did(tmp_path: Path, monk
     assert [each["change"] for each in json.loads(done.stdout)["taken"]] == ["added", "added"]
     assert "mem0: 2 unchanged" in CliRunner().invoke(rbank, line).stdout
     assert CliRunner().invoke(rbank, [*line[:-2], "no-product", "x"]).exit_code == 2
+
+
+@promise("import:foreign")
+@pytest.mark.parametrize("shape", ["content", "result", "structured"])
+def test_an_answer_of_contextd_is_read_out_of_the_envelope_of_its_protocol(
+    shape: str, bank: Bank, tmp_path: Path
+) -> None:
+    path = answer(tmp_path)
+    told = path.read_text()
+    called = {"content": [{"type": "text", "text": told}]}
+    envelopes = {
+        "content": called,
+        "result": {"jsonrpc": "2.0", "id": 1, "result": called},
+        "structured": {**called, "structuredContent": json.loads(told)},
+    }
+    path.write_text(json.dumps(envelopes[shape]))
+    report = bank.sharing.import_from("contextd", path)
+    assert {each.title: each.change for each in report.taken} == {"Mock the clock": "added"}
+    path.write_text(json.dumps({"content": [{"type": "text", "text": "no memory was found"}]}))
+    with pytest.raises(InvalidInput, match="no JSON"):
+        bank.sharing.import_from("contextd", path)
+    path.write_text("{}")
+    with pytest.raises(InvalidInput, match="no memories of contextd"):
+        bank.sharing.import_from("contextd", path)

@@ -97,6 +97,28 @@ def test_a_memory_that_both_sides_changed_is_a_conflict_and_an_edit_is_never_wri
 
 
 @promise(
+    "markdown:stood-by",
+    "A new file that was taken over as a claim is a person's once they import it again with --vouched, its evidence as "
+    "it was.",
+    source="issue, Memory that moves",
+)
+def test_a_file_that_was_a_claim_is_vouched_for_when_a_person_imports_it_again(bank: Bank, tmp_path: Path) -> None:
+    path = tmp_path / "new.md"
+    path.write_text("# Pin the generator\n\nPin the version of the generator before a release.\n")
+    (first,) = bank.sharing.import_markdown(tmp_path).taken
+    claim = bank.get(first.id)
+    assert (claim.standing, claim.state) == ("claim", "candidate")
+    planned = bank.sharing.import_markdown(tmp_path, vouched=True, dry_run=True)
+    assert (planned.count("edited"), bank.get(first.id)) == (1, claim)
+    (again,) = bank.sharing.import_markdown(tmp_path, vouched=True).taken
+    assert (again.change, again.id, again.reason) == ("edited", first.id, "the same text, by which you stand now")
+    memory = bank.get(first.id)
+    assert (memory.standing, memory.state, memory.content) == ("vouched", "active", claim.content)
+    assert (memory.belief, memory.version) == (claim.belief, claim.version)
+    assert bank.sharing.import_markdown(tmp_path, vouched=True).count("unchanged") == 1
+
+
+@promise(
     "markdown:claims",
     "A Markdown file without a memory here becomes a claim of at most 0.6, a text that looks like a prompt injection "
     "is quarantined, and what is not a memory is refused by its name.",

@@ -9,11 +9,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, InvalidInput
-from reasoningbank.memories.admission import EnteredBy, Ready, admit_all, draft, prepare, why_held
+from reasoningbank.memories.admission import EnteredBy, Ready, admit_all, draft, prepare, vouched_for, why_held
 from reasoningbank.memories.front_matter import MarkdownMemory
 from reasoningbank.memories.transfer import DIGEST
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE
-from reasoningbank.types.memory import MAX_CONTENT, MAX_DESCRIPTION, MAX_TAG, MAX_TAGS, MAX_TITLE, Memory, Outcome
+from reasoningbank.types.memory import (
+    APPROVED,
+    MAX_CONTENT,
+    MAX_DESCRIPTION,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TITLE,
+    Cause,
+    Memory,
+    Outcome,
+)
 from reasoningbank.types.transfer import Taken, TakenOver
 
 if TYPE_CHECKING:
@@ -105,7 +115,9 @@ def take_claims(
             (each.id for each in fresh if memory.id == each.id or memory.fingerprint == each.fingerprint), None
         )
         if here is not None and here.fingerprint == memory.fingerprint:
-            taken.append(Taken(place=claim.place, change="unchanged", id=here.id, title=here.title))
+            taken.append(
+                _stood_by(context, here, claim.place, dry_run=dry_run) if vouched else _same(here, claim.place)
+            )
         elif twin is not None or again is not None:
             taken.append(Taken(place=claim.place, change="known", id=twin or again or "", title=memory.title))
         elif here is not None:
@@ -121,6 +133,26 @@ def take_claims(
         taken=tuple(taken),
         quarantined=tuple(memory.id for memory in stored if why_held(memory)),
     )
+
+
+def _same(here: Memory, place: str) -> Taken:
+    return Taken(place=place, change="unchanged", id=here.id, title=here.title)
+
+
+def _stood_by(context: Context, here: Memory, place: str, *, dry_run: bool) -> Taken:
+    """Let a person stand by a text that was taken over as a claim before; all else stays as it is."""
+    if here.standing == "vouched":
+        return _same(here, place)
+    if here.state == "quarantined":
+        return replace(_same(here, place), change="conflict", reason="it is in quarantine")
+    if not dry_run:
+        at = context.clock.now()
+        with context.store().transaction() as transaction:
+            known = transaction.memories.get(here.id)
+            vouched = replace(vouched_for(known, "imported by a person"), state="active")
+            cause = Cause(at=at, kind=APPROVED, reason="A person stands by its file.", by=context.session)
+            transaction.memories.update_state(vouched, cause=cause)
+    return replace(_same(here, place), change="edited", reason="the same text, by which you stand now")
 
 
 def _drafted(claim: BroughtText, project: str, source: str, origin: EnteredBy, at: datetime) -> Memory:

@@ -183,9 +183,32 @@ def _memory_server(path: Path) -> Iterator[BroughtText]:
             yield BroughtText(place=name, title=name, content=content, tags=_tags([str(entity.get("entityType", ""))]))
 
 
+def _without_envelope(value: Any) -> Any:
+    """Return what a tool has answered, out of the envelopes of MCP around it: a response, a result, a text of JSON."""
+    while isinstance(value, dict):
+        content = value.get("content")
+        texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+        if isinstance(value.get("structuredContent"), dict):
+            value = value["structuredContent"]
+        elif isinstance(value.get("result"), dict):
+            value = value["result"]
+        elif texts and isinstance(texts[0], str):
+            try:
+                return json.loads(texts[0])
+            except json.JSONDecodeError as error:
+                raise InvalidInput(f"the tool's answer is no JSON: {texts[0][:80]!r}") from error
+        else:
+            return value
+    return value
+
+
 def _contextd(path: Path) -> Iterator[BroughtText]:
     """Give each memory of an answer of contextd's tool memory_search that was saved as JSON."""
-    value = _json_of(path)
+    value = _without_envelope(_json_of(path))
+    if isinstance(value, dict) and "memories" not in value:
+        raise InvalidInput(
+            f"{path.name[:80]} has no memories of contextd", hint="Save the answer of its tool memory_search as JSON."
+        )
     for each in value["memories"] if isinstance(value, dict) else value:
         outcome: Outcome = "failure" if each.get("outcome") == "failure" else "success"
         yield BroughtText(

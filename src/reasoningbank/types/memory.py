@@ -191,7 +191,8 @@ def check_memory_id(memory_id: str, kind: str = "memory") -> str:
 
 def _check_length(name: str, text: str, limit: int) -> None:
     if len(text) > limit:
-        raise TextTooLong(f"the {name} has {len(text)} characters; the limit is {limit}")
+        hint = "Shorten the tag: it is a word or two." if name == "tag" else None
+        raise TextTooLong(f"the {name} has {len(text)} characters; the limit is {limit}", hint=hint)
 
 
 @lru_cache(maxsize=16)
