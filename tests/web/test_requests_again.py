@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -144,3 +145,46 @@ def test_the_description_names_the_key_and_the_problem(served: Served) -> None:
     assert "Idempotency-Key" in json.dumps(record["parameters"])
     assert list(record["responses"]["default"]["content"]) == ["application/problem+json"]
     assert "text/plain" in described["paths"]["/metrics"]["get"]["responses"]["200"]["content"]
+
+
+@promise(
+    "web:methods",
+    "An endpoint that does not have a method names in its Allow header all that its path has.",
+    source="issue, REST",
+)
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/v1/memories", {"GET", "HEAD", "POST"}),
+        ("/api/v1/memories/m", {"GET", "HEAD", "PATCH", "DELETE"}),
+        ("/api/v1/graph/nodes", {"GET", "HEAD", "POST"}),
+        ("/api/v1/graph/nodes/n", {"GET", "HEAD", "PATCH", "DELETE"}),
+        ("/api/v1/graph/edges/e", {"GET", "HEAD", "PATCH", "DELETE"}),
+        ("/api/v1/quarantines", {"GET", "HEAD", "POST"}),
+        ("/workflow/w", {"GET", "HEAD"}),
+    ],
+)
+def test_a_refused_method_names_all_methods_of_the_path(served: Served, path: str, methods: set[str]) -> None:
+    for method in ("PUT", "OPTIONS"):
+        answer = served.call(method, path)
+        assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, methods)
+
+
+@promise("web:errors")
+@pytest.mark.parametrize("query", ["offset=", "limit=", "limit=%20"])
+def test_a_number_of_the_query_that_is_empty_is_refused(served: Served, query: str) -> None:
+    assert "must be a whole number" in served.said("GET", f"/api/v1/graph/nodes?{query}", status=400)["message"]
+
+
+@promise("web:idempotency")
+def test_the_same_request_in_other_spaces_is_the_same_and_another_body_is_not(served: Served) -> None:
+    known = {"Authorization": f"Bearer {served.token}", "Content-Type": "application/json", "Idempotency-Key": "spaced"}
+    lesson = {**LESSON, "title": "Water figs"}
+
+    def sent(content: str) -> httpx2.Response:
+        return httpx2.post(f"{served.base}/api/v1/memories", headers=known, content=content, timeout=30)
+
+    first, again = sent(json.dumps(lesson)), sent(json.dumps(dict(reversed(lesson.items())), indent=2))
+    assert (first.status_code, again.status_code, again.headers["Idempotency-Replayed"]) == (201, 201, "true")
+    assert again.json() == first.json()
+    assert sent(json.dumps({**lesson, "title": "Water  figs"})).status_code == 422

@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 
 from reasoningbank.mcp.problems import problem
 from reasoningbank.web import prometheus
@@ -40,10 +40,17 @@ def _route(method: str, path: str, handler: RequestHandler) -> Route:
     return Route(path, answering(handler), methods=[method])
 
 
+def _methods(request: Request) -> list[str]:
+    """Return every method of the path: each has an endpoint of its own, and the first that is asked knows only its."""
+    routes = [each for each in request.app.routes if isinstance(each, Route)]
+    own = [each for each in routes if each.matches({**request.scope, "type": "http"})[0] is not Match.NONE]
+    return sorted({method for each in own for method in each.methods or ()})
+
+
 async def _refused(request: Request, error: Exception) -> Response:
     """Return what has no endpoint, as JSON."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     said = {404: "there is no such endpoint", 405: "the endpoint does not have this method"}.get(status, "refused")
     hint = "See docs/reference/rest.md."
-    headers = error.headers if isinstance(error, HTTPException) else None
+    headers = {"Allow": ", ".join(_methods(request))} if status == 405 else getattr(error, "headers", None)
     return problem(status, "no_endpoint", f"{said}: {request.method} {request.url.path[:200]}", hint, headers)

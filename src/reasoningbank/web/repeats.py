@@ -7,6 +7,7 @@ gets it again and nothing is done. After a restart of the server the keys are fo
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from starlette.responses import Response
 from reasoningbank.errors import InvalidInput
 from reasoningbank.mcp.problems import problem
 from reasoningbank.mcp.protocol_sessions import principal_in
-from reasoningbank.web.requests import RequestHandler
+from reasoningbank.web.requests import RequestHandler, body_of
 
 HEADER = "idempotency-key"
 KEPT_SECONDS = 86_400.0
@@ -110,6 +111,7 @@ class Repeats:
 
 
 async def _digest(request: Request) -> bytes:
-    """Return what tells requests apart: method, path, query and body."""
+    """Return what tells requests apart: method, path, query and what the body says, in whatever spaces and order."""
     place = f"{request.method} {request.url.path}?{request.url.query}\n"
-    return hashlib.sha256(place.encode() + await request.body()).digest()
+    said = json.dumps(await body_of(request), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(f"{place}{said}".encode()).digest()

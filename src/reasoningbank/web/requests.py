@@ -236,8 +236,8 @@ def query_whole(connection: HTTPConnection, name: str, default: int) -> int:
     Raises:
         InvalidInput: When it is none.
     """
-    text = connection.query_params.get(name, "")
-    if not text:
+    text = connection.query_params.get(name)
+    if text is None:
         return default
     if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 15:
         raise InvalidInput(f"{name}: must be a whole number, not {text[:40]!r}")
