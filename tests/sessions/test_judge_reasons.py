@@ -1,4 +1,4 @@
-"""Reasons of opinions that do not speak of the session, or not for the verdict beside them."""
+"""Reasons of opinions that take the answer back, or do not speak for the verdict beside them."""
 
 from __future__ import annotations
 
@@ -42,15 +42,14 @@ def asked(reason: str, verdict: str = "success", changed: Mapping[str, object] |
 
 @promise(
     "judging:reasons",
-    "A reason that names nothing of the session, says that it is an example or that its writer did not look, or "
-    "concludes with the opposite verdict is asked for once more; so is a partial end with every check met.",
+    "A reason that says that it is an example or that its writer did not look, or that concludes with the opposite "
+    "verdict is asked for once more; so is a partial end with every check met.",
     source="issue Any model (none filled in wrongly)",
 )
 @pytest.mark.parametrize(
     "reason",
     [
         "This is only an example.",
-        "Example reasoning, to be replaced.",
         "I did not read the record; this is a placeholder.",
         "I cannot tell from this whether the refund was right.",
         "The verdict below is wrong; the refund was refused.",
@@ -60,9 +59,10 @@ def asked(reason: str, verdict: str = "success", changed: Mapping[str, object] |
         "Esto es solo un borrador.",
         "\u8fd9\u53ea\u662f\u4e00\u4e2a\u793a\u4f8b\u3002",
         "\u3053\u308c\u306f\u898b\u672c\u3067\u3059\u3002",
-        "Write two sentences about bananas here.",
         "The task failed: the refund was against the fare rules, so this is a failure.",
         "The refund was against the rules. Overall, a clear failure.",
+        "Verdict: failure, the refund of step 1 was against the rules.",
+        "The refund of step 1 was against the rules; failure.",
     ],
 )
 def test_a_reason_that_does_not_stand_is_asked_for_again(reason: str) -> None:
@@ -77,8 +77,8 @@ def test_the_opposite_of_a_failure_and_half_a_success_are_asked_for_again() -> N
 
 @promise(
     "judging:plain-reasons",
-    "A reason in the words in which any session is judged, one that names a step, and one that calls a session's own "
-    "values an example are taken at once.",
+    "A reason in the words in which any session is judged, one in any language, one that names a step, and one that "
+    "calls a session's own values an example are taken at once.",
     source="issue Any model (answers)",
 )
 @pytest.mark.parametrize(
@@ -90,6 +90,11 @@ def test_the_opposite_of_a_failure_and_half_a_success_are_asked_for_again() -> N
         "The first attempt failed, but step 1 refunded it.",
         "It is no failure: the fare rules were read.",
         "I found no mistake in the refund.",
+        "Checked and mended, nothing to add.",
+        "The last command printed: failure. It was run once more and then passed.",
+        "Das Geld kam zur\u00fcck und die Kundin wei\u00df Bescheid.",
+        "Bileti iade edildi.",
+        "\u9000\u6b3e\u73b0\u5728\u5230\u8d26\u4e86\u3002",
         "Schritt 1 zeigt die Erstattung.",
         "Die Aufgabe wurde vollst\u00e4ndig erledigt.",
         "La tarea se complet\u00f3 con \u00e9xito.",

@@ -647,21 +647,17 @@ def _happened(trajectory: Trajectory) -> bool:
 
 
 def _ask(model: LanguageModel, shown: Trajectory, tokens: int) -> _Vote:
-    seen = ""
-
     def material(room: int) -> str:
-        nonlocal seen
         made = digest(shown, tokens=room)
         if not shows_steps(made):
             raise ContextExceeded(f"{model.name} cannot be shown one step of the session within {room:,} tokens.")
-        seen = made
         return made
 
     def check(opinion: Opinion) -> str:
         return (
             _unknown_steps(opinion.reason, len(shown.steps))
             or opinion.split
-            or reason_problem(opinion.reason, opinion.verdict, seen)
+            or reason_problem(opinion.reason, opinion.verdict)
         )
 
     opinion = exchange_within(model, PROMPT, material, Opinion, most=tokens, least=MIN_TOKENS, check=check).answer
