@@ -192,3 +192,27 @@ def test_more_beside_a_text_makes_it_no_other_text(local_bank: Bank, text: str, 
     assert (again.provenance.get("echo_of"), again.state) == (
         (original.id, "candidate") if is_echo else (None, "active")
     )
+
+
+@promise("trust:echo")
+@pytest.mark.parametrize(
+    ("title", "advice", "is_echo"),
+    [
+        ("A transfer is pending since Monday", "What worked: open a ticket with the card network.", False),
+        ("The lost card of a traveller", "What worked: open a ticket with the card network.", True),
+        (
+            "A transfer is pending since Monday",
+            "Found it: open a ticket with the card network today, and write down "
+            "its number, its date and who has answered it, then call the customer back within two days.",
+            True,
+        ),
+    ],
+)
+def test_a_short_advice_may_be_right_in_another_situation(
+    local_bank: Bank, title: str, advice: str, *, is_echo: bool
+) -> None:
+    known = advice.removeprefix("Found it: ")
+    original = recorded(local_bank, "first", "A traveller has lost the card", known)
+    local_bank.search("a traveller has lost the card", session="second")
+    again = recorded(local_bank, "second", title, advice)
+    assert again.provenance.get("echo_of") == (original.id if is_echo else None)

@@ -93,6 +93,10 @@ RETOLD = 0.9
 people none holds so much of one of its five nearest; 120 lessons with a sentence or another lesson added all do."""
 LEAST_RETOLD = 5
 """A lesson of fewer words is told again by chance."""
+LONG_RETOLD = 8
+"""A lesson of as many words is told again by nobody who has not read it."""
+SAME_SITUATION = 0.5
+"""Least share of the words of a lesson's title and description in a text that tells it again for its situation."""
 
 _HEADINGS = frozenset(("task", "approach", "worked", "result", "tags", "tried", "wrong", "reached", "part", "pattern"))
 _NUMBER = re.compile(r"(?<![\w(])\d+(?:[.,:]\d+)*(?!\w*\))")
@@ -149,10 +153,16 @@ def shares_words(new: Memory, known: Memory, terms_of: Callable[[str], Iterable[
 
 
 def is_retold(new: Memory, known: Memory) -> bool:
-    """Return whether the new memory says again what the known one says to do, whatever it says beside it."""
+    """Return whether the new memory says again what the known one says to do, whatever it says beside it.
+
+    What a short text says to do may be right elsewhere too: it is told again only for the situation of the known one.
+    """
     held = set(terms(known.content)) - _HEADINGS
     fresh = set(terms(f"{new.title}\n{new.description}\n{new.content}"))
-    return new.outcome == known.outcome and len(held) >= LEAST_RETOLD and overlap(held, fresh) >= RETOLD
+    if new.outcome != known.outcome or len(held) < LEAST_RETOLD or overlap(held, fresh) < RETOLD:
+        return False
+    situation = set(terms(f"{known.title}\n{known.description}")) - _HEADINGS - held
+    return len(held) >= LONG_RETOLD or not situation or overlap(situation, fresh) >= SAME_SITUATION
 
 
 def _differ(first: str, second: str) -> bool:

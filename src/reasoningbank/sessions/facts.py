@@ -705,8 +705,8 @@ def _never_worked(steps: Sequence[Step], runs: Mapping[int, TestRun], passed_ove
     """Return that the action which the session worked at still failed in its last run.
 
     That is an action that failed, was tried again after something was changed, failed again, and behind which nothing
-    was run that passed: tests that fail take nothing of it back. A program that runs until it is stopped may run out of time: of such an end only tests and
-    builds say something.
+    was run that passed: tests that fail take nothing of it back. A program that runs until it is stopped may run out of
+    time: of such an end only tests and builds say something.
     """
     tail: list[int] = []
     for index in range(len(steps) - 1, -1, -1):
