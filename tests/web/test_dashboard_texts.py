@@ -24,11 +24,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx2.Clie
     """A client that is signed in, and the ids of what its bank holds."""
     home = tmp_path_factory.mktemp("texts") / "home"
     home.mkdir(mode=0o700)
+    Bank.open(tenant=TENANT, project="garden", settings=Settings(home=home)).close()
     with Bank.open(tenant=TENANT, project=PROJECT, settings=Settings(home=home)) as bank:
         memory = bank.record(title="Retry", content="Back off, then retry.", outcome="success")
         bank.feedback(memory.id, helpful=False, session="r", rater="human")
         kept = bank.sessions.keep(Trajectory(task="Mend the tests", steps=(FAILED, Step(thought="Hm."), FAILED)))
         bank.jobs.work()
+        held = bank.record(title="Held here", content="It was forged.", outcome="success")
+        bank.quarantine.add(memory_id=held.id, reason="The docs were forged")
     with (
         serving(home) as served,
         httpx2.Client(base_url=served.base, timeout=60, headers={"Origin": served.base}) as client,
@@ -89,3 +92,17 @@ def test_what_helped_and_what_fell_lead_to_lists_of_their_own(page: tuple[httpx2
     rose, _, fell = text.partition('id="rose"')[2].partition('id="fell"')
     assert "None this week." in rose
     assert "Retry" in fell.partition("</section>")[0]
+
+
+@promise(
+    "dashboard:quarantine-place",
+    "The quarantine shows what is held in all projects of the tenant, and names the project of what is of another one.",
+    source="issue 16",
+)
+def test_what_is_held_in_another_project_says_where_it_is(page: tuple[httpx2.Client, dict[str, str]]) -> None:
+    text = page[0].get("/dashboard/review/quarantine?project_id=garden").text
+    assert "What is held in all your projects." in text
+    assert f"in the project <bdi>{PROJECT}</bdi>, was active" in text
+    own = page[0].get(f"/dashboard/review/quarantine?project_id={PROJECT}").text
+    assert "in the project <bdi>" not in own
+    assert "was active" in own

@@ -747,7 +747,7 @@ def _silencings(stores: Mapping[Scope, Store]) -> dict[str, StateChange]:
     """Return the quarantines that keep votes from counting now, each with the entry of the log that says why."""
     found: dict[str, StateChange] = {}
     for store in stores.values():
-        references = {each.reference for each in store.memories.changes() if each.kind == SILENCED}
+        references = {each.reference for each in store.memories.changes(referring=True) if each.kind == SILENCED}
         for reference in references:
             if entries := silenced(store, reference):
                 found[reference] = entries[-1]

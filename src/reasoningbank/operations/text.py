@@ -475,7 +475,8 @@ def quarantines_text(found: Sequence[Quarantine]) -> str:
     lines = []
     for one in found:
         lines.append(f"{one.id}  {one.at.isoformat()[:19]}  {one.by}: {one.reason}")
-        lines += [f"  {_isolated('holds', member)}" for member in one.members]
+        # They are those of the whole tenant.
+        lines += [f"  {_isolated(f'holds in {member.level} {member.name}', member)}" for member in one.members]
         if one.votes:
             lines.append(f"  {counted(one.votes, 'vote')} of its sessions do not count")
     return "\n".join(lines) or "Nothing is in quarantine."

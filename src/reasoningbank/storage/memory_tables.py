@@ -355,7 +355,12 @@ class MemoryTables:
         return [Link(source=cast(str, row[0]), target=cast(str, row[1]), kind=cast(str, row[2])) for row in rows]
 
     def changes(
-        self, *, memory_id: str | None = None, reference: str | None = None, since: datetime | None = None
+        self,
+        *,
+        memory_id: str | None = None,
+        reference: str | None = None,
+        since: datetime | None = None,
+        referring: bool = False,
     ) -> Sequence[StateChange]:
         """Change of states in the order they were written.
 
@@ -363,6 +368,7 @@ class MemoryTables:
             memory_id: Only this memory's.
             reference: Only those that belong to this consolidation or quarantine.
             since: Only those strictly later.
+            referring: Only those that belong to a consolidation or a quarantine, whichever: most belong to none.
         """
         conditions, values = ["1 = 1"], list[Value]()
         if memory_id is not None:
@@ -371,6 +377,8 @@ class MemoryTables:
         if reference is not None:
             conditions.append("reference = ?")
             values.append(reference)
+        if referring:
+            conditions.append("reference <> ''")
         if since is not None:
             conditions.append("at > ?")
             values.append(to_microseconds(since))

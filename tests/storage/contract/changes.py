@@ -69,6 +69,9 @@ class ChangeConformance(Conformance):
             ]
             assert [each.after for each in store.memories.changes(memory_id="m1")] == ["archived", "candidate"]
             assert [each.memory_id for each in store.memories.changes(reference="r")] == ["m2", "m1"]
+            referring = [each for each in store.memories.changes() if each.reference]
+            assert 0 < len(referring) < len(store.memories.changes())
+            assert list(store.memories.changes(referring=True)) == referring
             assert [each.memory_id for each in store.memories.changes(memory_id="m1", reference="r")] == ["m1"]
             assert [each.memory_id for each in store.memories.changes(since=START + timedelta(days=3))] == ["m1", "m2"]
             assert (
