@@ -91,6 +91,9 @@ def test_a_secret_is_found_however_its_name_or_its_value_is_written(text: str) -
         '"password": {"type": "string", "minLength": 8}',
         "PasswordLength: {default: 12}",
         "token:\n    default: ${TOKEN}",
+        "Set password_encryption to scram-sha-256 before creating roles.",
+        "Pass -o DPkg::Lock::Timeout=120 to apt-get so that it waits.",
+        "The login page is /auth/login2?next=%2Fdashboard",
         "alter user settings, then log in with password 'required'",
     ],
 )

@@ -166,13 +166,15 @@ def _beside(text: str, lowered: str, word: _Word) -> Iterator[SecretSpan]:
 
 def _after(text: str, lowered: str, word: _Word, stop: int) -> Iterator[SecretSpan]:
     for start, piece in _candidates(text, word.end, stop):
+        if start == word.end and piece[0].isalnum():
+            continue  # the word goes on, as in a path "/login2"
         end = start + len(piece)
         if end == stop and (more := _REST.match(text, stop)) is not None:
             end = more.end()
         value = _PARAMETER.split(text[start:end].lstrip("=:"))[0].rstrip(".:?,")
         start = end - len(text[start:end].lstrip("=:"))
         head, joint, tail = value.partition("=")
-        if joint and tail and head.isidentifier():
+        if joint and tail and (head.isidentifier() or REFERENCE.match(head) is not None):
             start, value = start + len(head) + 1, tail
         pair = _PAIR.match(value) if word.kind == "password" else None
         if pair is not None:

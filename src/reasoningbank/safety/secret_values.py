@@ -108,7 +108,8 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _ALGORITHM = re.compile(
-    r"(?:sha|aes|rsa|utf|oauth|argon|bcrypt|scrypt|pbkdf|base|hmac|tls|ssl|http|ipv|pkcs)[-_]?[0-9][\w.-]{0,12}$"
+    r"(?:[a-z]{2,8}[-_])?(?:sha|aes|rsa|utf|oauth|argon|bcrypt|scrypt|pbkdf|base|hmac|tls|ssl|http|ipv|pkcs)"
+    r"[-_]?[0-9][\w.-]{0,12}$"
     r"|(?:ed|x|md)[0-9]{1,5}(?-i:(?:[A-Z][a-z]{2,}){1,4})$"
     r"|(?:md|hs|rs|es|ps|ec|ed|x|s|k|v|cl)[-_]?[0-9]{1,5}[a-z]{0,2}(?:[-_.](?:[a-z]{1,8}[0-9]{0,4}|[0-9]{1,5})){0,3}$",
     re.IGNORECASE,
