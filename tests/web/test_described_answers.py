@@ -175,6 +175,9 @@ def test_every_answer_has_the_fields_that_are_described(serve: Serve, tmp_path: 
         said("POST", "/api/v1/quarantines", body=held)
         assert said("GET", "/api/v1/quarantines")["quarantines"]
         assert said("GET", "/api/v1/metrics")["SC-001"]
+        assert said("GET", "/api/v1/stats")["memories"]
+        assert "weights" in said("GET", "/api/v1/weights", "?limit=3")
+        assert "archived_memories" in said("POST", "/api/v1/consolidate", body={"dry_run": True})
         assert said("POST", "/workflow/ticket")["ticket"]
         said("POST", "/api/v1/sessions/erase", body={"session": "s"})
         said("POST", "/api/v1/sessions/erase", body={"before": "2020-01-01T00:00:00Z"})

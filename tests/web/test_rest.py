@@ -378,3 +378,30 @@ def test_a_field_that_is_named_twice_is_refused(served: Served, place: str, body
     answer = httpx2.post(f"{served.base}{place}", headers=known, content=body, timeout=30)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_input"), answer.text
     assert "twice" in answer.json()["message"]
+
+
+@promise(
+    "web:curation",
+    "A client consolidates over REST as it does over MCP, tries it dry first, and reads what the bank has learned to "
+    "trust.",
+    source="issue, REST",
+)
+def test_near_duplicates_become_one_memory_over_rest(served: Served) -> None:
+    before = served.said("GET", "/api/v1/stats")["memories"]
+    names = [
+        served.said("POST", "/api/v1/memories", {"title": title, "content": content, "outcome": "success"}, status=201)
+        for title, content in (
+            ("Salt the pasta water", "Salt the water before the pasta goes in."),
+            ("Salt the pasta water first", "Salt the water before the pasta goes into it."),
+        )
+    ]
+    assert served.said("GET", "/api/v1/stats")["memories"] == before + 2
+    wanted = {"similarity_threshold": 0.8, "force_all": True}
+    planned = served.said("POST", "/api/v1/consolidate", {**wanted, "dry_run": True})
+    assert {each["id"] for each in names} <= set(planned["archived_memories"])
+    assert served.said("GET", "/api/v1/stats")["memories"] == before + 2
+    done = served.said("POST", "/api/v1/consolidate", wanted)
+    assert {each["id"] for each in names} <= set(done["archived_memories"])
+    assert served.said("GET", f"/api/v1/memories/{names[0]['id']}")["state"] == "archived"
+    assert isinstance(served.said("GET", "/api/v1/weights?limit=3")["weights"], list)
+    assert served.call("POST", "/api/v1/consolidate", {"similarity_threshold": 7}).status_code == 400

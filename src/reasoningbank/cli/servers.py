@@ -159,7 +159,8 @@ def statusline(call: Call, *, home: str | None) -> None:  # noqa: ARG001 - one l
 
     What the session was shown and what it said of that, what was learned this week, and the sessions that wait. The
     hooks note it; the line is empty until one has, and where there is no bank. `rbank install claude-code` sets it as
-    the status line when there is none.
+    the status line of your own configuration when there is none; with --scope project it does not, for a project's
+    files are shared.
     """
     from reasoningbank.integrations.status_line import main
 

@@ -489,6 +489,11 @@ OPERATIONS: tuple[Operation, ...] = (
             inputs="project_id similarity_threshold max_clusters=max_clusters_per_run dry_run force_all",
             outputs="created_memories archived_memories skipped_count total_processed duration_seconds",
         ),
+        route=Route(
+            method="POST",
+            path="/consolidate",
+            inputs="similarity_threshold max_clusters=max_clusters_per_run dry_run force_all",
+        ),
         parts=("similarity_threshold", "max_clusters_per_run", "dry_run", "force_all"),
     ),
     Operation(
@@ -620,12 +625,14 @@ OPERATIONS: tuple[Operation, ...] = (
             reads=True,
             repeatable=True,
         ),
+        route=Route(method="GET", path="/stats"),
     ),
     Operation(
         method="admin.weights",
         summary="Show how the learned weights of ratings, use and outcomes have changed.",
         reads=True,
         command=Command(name="weights", section="The bank"),
+        route=Route(method="GET", path="/weights", inputs="limit", most={"limit": 1_000}),
         defaults={"limit": 20},
         plural="weights",
     ),
