@@ -92,6 +92,19 @@ def test_an_ambiguous_beginning_lists_what_it_may_mean(run: Run, bank: Bank) -> 
 
 
 @promise("cli:short-ids")
+def test_an_ambiguous_beginning_names_the_project_of_what_is_of_another(run: Run, bank: Bank) -> None:
+    with Bank.open(tenant="acme", project="garden") as other:
+        first, second, common = two_memories(other)
+    refused = run("get", common)
+    assert refused.exit_code == 2
+    for memory in (first, second):
+        assert f"  {memory.id}  {memory.title} (project garden)\n" in refused.stderr
+    own = bank.record(title="Ours", content="It is of this project.", outcome="success")
+    said = run("get", beginning(own.id, common)).stderr
+    assert f"  {own.id}  Ours\n" in said
+
+
+@promise("cli:short-ids")
 @pytest.mark.parametrize("given", ["none", "nope-not-here", "019", "%%%%", "____"])
 def test_an_unknown_beginning_and_one_too_short_stay_not_found(run: Run, bank: Bank, given: str) -> None:
     two_memories(bank)

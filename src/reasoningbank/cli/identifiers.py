@@ -118,4 +118,5 @@ def _line(one: Identified, *, by_agent: bool) -> str:
     title = title if len(title) <= _TITLE else f"{title[:_TITLE]}..."
     if by_agent:
         title = WITHHELD if one.held else sayable(title)
-    return f"{one.id}  {title}".rstrip()
+    where = f" ({safe_line(one.place)})" if one.place else ""
+    return f"{one.id}  {title}".rstrip() + where

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
@@ -121,7 +122,9 @@ class Memories:
             return ()
         by_id: dict[str, Identified] = {}
         for store in self._context.stores() if kind == "memory" else (self._context.store(),):
-            by_id |= {each.id: each for each in store.ids_beginning(kind, beginning, limit=_IDENTIFIED)}
+            place = "" if store.scope == self._context.scope else f"{store.scope.level} {store.scope.project}"
+            found = store.ids_beginning(kind, beginning, limit=_IDENTIFIED)
+            by_id = {each.id: replace(each, place=place) for each in found} | by_id
             if beginning in by_id:
                 return (by_id[beginning],)
         if kind == "session":

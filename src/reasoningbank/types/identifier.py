@@ -20,8 +20,10 @@ class Identified:
         id: Its whole id.
         title: What it says, on one line.
         held: True for a memory in quarantine, whose title no agent gets.
+        place: The project, team or org that has it, where that is another than the one that was asked.
     """
 
     id: str
     title: str
     held: bool = False
+    place: str = ""
