@@ -118,6 +118,21 @@ def test_an_interim_state_teaches_nothing(local_bank: Bank, clock: FrozenClock, 
 
 
 @promise(
+    "session:end-after-interim",
+    "The end of a session is kept also while an interim state of it, equally long, is still queued.",
+    source="issue Sessions",
+)
+def test_an_end_is_not_lost_while_an_interim_state_is_queued(local_bank: Bank, tmp_path: Path) -> None:
+    transcript = written(tmp_path / "cc-1.jsonl", REPAIRED)
+    assert local_bank.sessions.capture_later(transcript, ended=False) == 1
+    assert local_bank.sessions.capture_later(transcript) == 1
+    assert local_bank.sessions.capture_later(transcript) == 0
+    local_bank.jobs.work()
+    (state,) = local_bank.sessions.states()
+    assert (state.state, state.reason) == ("waiting", "waits for a model: none configured")
+
+
+@promise(
     "session:states",
     "`rbank sessions` shows where each session stands, queued, captured, waiting or distilled, and what it waits for.",
     source="issue Sessions",

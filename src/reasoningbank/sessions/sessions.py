@@ -247,7 +247,8 @@ class Sessions:
                 session has ended or was quiet for ten minutes.
 
         Returns:
-            How many were queued: a file that waits already is queued again only when it has grown.
+            How many were queued: a file that waits already is queued again only when it has grown, or when its session
+            has ended since.
 
         Raises:
             StoreUnavailable: When one is a pipe, a socket, a device or a directory; then nothing is queued.
@@ -268,7 +269,8 @@ class Sessions:
                 size = path.stat().st_size if path.exists() else 0
                 payload = {"path": str(path), "format": format} | ({} if ended else {"ended": "no"})
                 transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))
-                key = str(path) if quiet else f"{path}:{size}"
+                # An interim state has a job of its own: the end of the session must not be lost while it is queued.
+                key = str(path) if quiet else f"{path}:{size}{'' if ended else ':interim'}"
                 job = Job(kind=CAPTURE, key=key, due=now + quiet, payload=payload)
                 queued += transaction.jobs.enqueue(job) or (
                     bool(quiet) and transaction.jobs.revive(CAPTURE, key, due=job.due)
