@@ -88,7 +88,7 @@ def test_names_of_one_connection_are_one_voice_for_a_candidate(local_bank: Bank)
 @promise(
     "trust:said",
     "What is said of who stands by a memory holds in each standing: seen once is only what the bank saw in one "
-    "session, what was merged of such was seen in several, and only a claim is called untested.",
+    "session, seen twice a fact, what was merged of such was seen in several, and only a claim is called untested.",
     source="issue 14",
 )
 @pytest.mark.parametrize(
@@ -96,6 +96,10 @@ def test_names_of_one_connection_are_one_voice_for_a_candidate(local_bank: Bank)
     [
         ({"source": "recipe", "entered": "recipe"}, "recipe: what took this error away, seen once, in a session of"),
         ({"source": "recipe", "entered": "recipe", "confirmed": "2 other sessions"}, "confirmed by 2 other sessions"),
+        (
+            {"source": "recipe", "entered": "recipe", "category": "fact"},
+            "fact of this project, seen twice, last in a session of",
+        ),
         (
             {"source": "consolidated", "inherited": "observed"},
             "error away, seen in the sessions of its sources",
@@ -106,8 +110,10 @@ def test_names_of_one_connection_are_one_voice_for_a_candidate(local_bank: Bank)
     ],
 )
 def test_what_is_said_of_who_stands_by_a_memory_holds(provenance: dict[str, str], said: str) -> None:
+    kept = dict(provenance)
+    category = kept.pop("category", "fix")
     memory = Memory(
-        id="m", project="p", title=TITLE, content=CONTENT, outcome="success", category="fix", provenance=provenance
+        id="m", project="p", title=TITLE, content=CONTENT, outcome="success", category=category, provenance=kept
     )
     assert said in kind_of(memory)
     assert ("untested" in kind_of(memory)) == (memory.standing == "claim")

@@ -290,6 +290,10 @@ def test_a_command_that_passed_in_two_sessions_is_a_fact(open_learning_bank: Ope
     bank.jobs.work()
     found = {memory.title for memory in recipes(bank, "fact")}
     assert found == {"`make test` runs the tests here", "`cd web && ruff check .` runs the linter here"}
+    bank.distillation.run(*[entry.id for entry in bank.sessions.list()])
+    assert all(memory.confidence == pytest.approx(0.6) for memory in recipes(bank, "fact")), "both have founded it"
+    for memory in recipes(bank, "fact"):
+        assert {one.session for one in bank.memories.origins(memory.id) if one.kind == "distilled"} == {"s1", "s2"}
     bank.sessions.keep(ended(*passing, session="s3"))
     bank.jobs.work()
     assert len(recipes(bank, "fact")) == 2

@@ -251,7 +251,9 @@ def kind_of(memory: Memory) -> str:
         return f"{said}: {_CLAIMED[memory.outcome]}{f', from {source}' if source else ''}"
     if memory.provenance.get("source") == RECIPE:
         said = _RECIPES.get(memory.category, _KINDS[memory.outcome])
-        seen = f"{said}, seen {'once, ' if standing == 'observed' else ''}in a session of {memory.created_at:%Y-%m-%d}"
+        # A command that passed is a fact only when two sessions have shown it; everything else was seen in one.
+        often = "twice, last " if memory.category == "fact" else "once, " if standing == "observed" else ""
+        seen = f"{said}, seen {often}in a session of {memory.created_at:%Y-%m-%d}"
     elif standing == "observed":
         seen = f"{_RECIPES.get(memory.category, _KINDS[memory.outcome])}, seen in the sessions of its sources"
     else:

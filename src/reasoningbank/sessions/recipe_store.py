@@ -163,7 +163,8 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
         retire(transaction, trajectory, earlier, again, model=RECIPE, at=at)
         for candidate in candidates:
             ready = candidate.ready
-            if candidate.recipe.kind == "fact" and not _passed_elsewhere(transaction, candidate.recipe.key, session):
+            founders = _passed_before(transaction, candidate.recipe.key, session)
+            if candidate.recipe.kind == "fact" and not founders:
                 continue
             twin = _twin(transaction, candidate)
             origin = Origin(
@@ -180,6 +181,8 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
                 for key in (candidate.recipe.key, *candidate.recipe.further):
                     transaction.memories.link(Link(source=ready.memory.id, target=key, kind=SIGNATURE))
                 transaction.sessions.add_origin(origin)
+                for name, founder in founders:
+                    transaction.sessions.add_origin(replace(origin, trajectory=founder, session=name, steps=()))
                 new.append(ready.memory.id)
             elif (
                 twin.state in _RECALLABLE
@@ -264,9 +267,18 @@ def _hit(memory: Memory, relevance: float, fit: Fit) -> Hit:
     return Hit(memory=reveal(memory), relevance=relevance, fit=fit, legs={}, unproven=unproven)
 
 
-def _passed_elsewhere(reader: StoreReader, key: str, session: str) -> bool:
-    """Return whether the command of a fact has passed in another session too."""
-    return any(link.kind == PASSED and link.source != f"session:{session}" for link in reader.memories.links(key))
+def _passed_before(reader: StoreReader, key: str, session: str) -> Sequence[tuple[str, str]]:
+    """Return the other sessions in which the command of a fact has passed, each with a trajectory of it.
+
+    A fact rests on them as much as on the session that makes it one, so none of them is evidence for it later.
+    """
+    names = sorted(link.source.removeprefix("session:") for link in reader.memories.links(key) if link.kind == PASSED)
+    return [(name, _trajectory_of(reader, name)) for name in names if name != session]
+
+
+def _trajectory_of(reader: StoreReader, session: str) -> str:
+    """Return a trajectory of a session; one without a session's name is called as itself."""
+    return next((entry.id for entry in reader.sessions.trajectories(limit=1, session=session)), session)
 
 
 def _draft(project: str, recipe: Recipe, trajectory: Trajectory, session: str, at: datetime) -> Memory:

@@ -255,7 +255,7 @@ def fact_recipe(passed: PassedCommand, *, sessions: int) -> Recipe:
         kind="fact",
         title=f"`{passed.command}` {does} here",
         description=f"{when[passed.purpose]} {done[passed.purpose]}",
-        content=f"`{passed.command}` passed in {sessions} sessions of this project. Last time: {passed.said}.",
+        content=f"`{passed.command}` passed in {sessions} sessions before this was noted. Last: {passed.said}.",
         key=passed.key,
         steps=(passed.step,),
     )
