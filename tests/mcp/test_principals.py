@@ -277,7 +277,8 @@ for words in json.loads(sys.argv[1]):
 @promise(
     "trust:hooks-only",
     "A client that no list names and that runs hooks alone is refused what only a person does: its agent's command "
-    "says no verdict on a session and undoes nothing. A person's commands beside it stay a person's.",
+    "says no verdict on a session and undoes nothing, and what it rates or reports of a session is an agent's word. A "
+    "person's commands beside it stay a person's.",
     source="issue 11 Credit; DESIGN D16",
 )
 def test_a_client_with_hooks_alone_says_no_persons_verdict(tmp_path: Path) -> None:
@@ -288,12 +289,21 @@ def test_a_client_with_hooks_alone_says_no_persons_verdict(tmp_path: Path) -> No
     (tmp_path / "session.json").write_text(json.dumps(session), encoding="utf-8")
     assert ran(home, "capture", str(tmp_path / "session.json"), "--format", "messages").returncode == 0
     (place,) = [each["id"] for each in json.loads(ran(home, "trajectories").stdout)["trajectories"]]
-    commands = [("verdict", place, "success"), ("undo", own["id"]), ("search", "rows")]
+    commands = [
+        ("verdict", place, "success"),
+        ("undo", own["id"]),
+        ("search", "rows"),
+        ("session-outcome", "s", "succeeded"),
+        ("feedback", own["id"], "helpful"),
+    ]
     done = subprocess.run(
         [sys.executable, "-c", HOOKED_CLIENT, json.dumps(commands)],
         env=clean_environment(home), capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [code for code, _ in answers] == [4, 4, 0]
+    assert [code for code, _ in answers] == [4, 4, 0, 0, 0]
     assert "a person's to do" in answers[0][1]
+    told = json.dumps(json.loads(ran(home, "history", own["id"]).stdout))
+    assert ("by agent" in told, "by human" in told) == (True, False)
+    assert ran(home, "session-outcome", "s", "failed").returncode == 0, "a person may say it"
     assert ran(home, "verdict", place, "failure").returncode == 0

@@ -59,6 +59,17 @@ def of_an_agent() -> bool:
     return is_agents()
 
 
+def gives_an_agents_word(operation: Operation) -> bool:
+    """Return whether what an operation does counts as an agent's: an agent runs the command, whatever it is.
+
+    Where a client that runs hooks is an ancestor, whatever its name, who rates is its agent: a person's word is given
+    beside it.
+    """
+    from reasoningbank.client_sessions import is_under_hooks
+
+    return of_an_agent() or ("rater" in operation.fixed and is_under_hooks())
+
+
 def check_personal(name: str, given: Collection[str] = (), *, reads: bool = False) -> None:
     """Refuse what only a person does, when an agent runs the command, or a client that runs hooks, whatever its name.
 

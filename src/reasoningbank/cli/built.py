@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reasoningbank.cli.agents import as_client, check_personal, fixed_for_an_agent, of_an_agent, withheld_from_an_agent
+from reasoningbank.cli.agents import (
+    as_client,
+    check_personal,
+    fixed_for_an_agent,
+    gives_an_agents_word,
+    withheld_from_an_agent,
+)
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.identifiers import ids_in, with_whole_ids
 from reasoningbank.cli.output import confirmed, print_json, print_note, print_text, progress, text_or_stdin
@@ -219,7 +225,7 @@ def _callback(operation: Operation, command: Command, offered: Sequence[Paramete
         check_personal(command.name, [name for name, value in values.items() if value], reads=operation.reads)
         if command.confirm and not command.look and not yes:
             confirmed(command.confirm.format(**values))
-        by_agent = of_an_agent()
+        by_agent = gives_an_agents_word(operation)
         fixed = fixed_for_an_agent(operation) if by_agent else operation.fixed
         asked = bool(command.confirm) and not yes and sys.stdin.isatty()
         if command.served and ids_in(operation, values):
