@@ -175,6 +175,37 @@ def test_a_session_that_never_touched_what_the_task_names_is_partial() -> None:
     assert by_evidence(replace(praised, task="Repair src/prices.py"), at=NOW).verdict == "success"
 
 
+@promise(
+    "judging:mended-test",
+    "A test file that the task names was worked on when it failed and passed later: its name stands in what the tests "
+    "printed, or all tests of its language were run. One that no run was about was not.",
+    source="issue 11 Judge",
+)
+@pytest.mark.parametrize(
+    ("task", "failed", "passed", "verdict"),
+    [
+        ("Fix test_sums.py", suite(False), suite(True), "success"),
+        ("tests/test_sums.py fails", suite(False, "tests"), suite(True, "tests"), "partial"),
+        (
+            "tests/test_sums.py fails",
+            shell("pytest tests", "tests/test_sums.py F\n1 failed in 0.1s", 1),
+            suite(True, "tests"),
+            "success",
+        ),
+        ("SumsTest.java fails", shell("mvn test", MAVEN_FAILED, 1), shell("mvn -q test"), "success"),
+        ("Fix test_sums.py", suite(False, "-k prices"), suite(True, "-k prices"), "partial"),
+        ("Fix test_sums.py", suite(True), suite(True), "partial"),
+        ("sums.spec.ts fails", suite(False), suite(True), "partial"),
+        ("Fix src/prices.py", suite(False), suite(True), "partial"),
+    ],
+)
+def test_a_test_file_that_failed_and_passes_now_was_worked_on(
+    task: str, failed: Step, passed: Step, verdict: str
+) -> None:
+    asked = replace(session(failed, EDIT, passed), task=task)
+    assert by_evidence(asked, at=NOW).verdict == verdict
+
+
 @promise("judging:superseded")
 @pytest.mark.parametrize(
     "aside",

@@ -93,6 +93,7 @@ from reasoningbank.sessions.foreign_failures import Foreign, asks_to_mend, asks_
 from reasoningbank.sessions.judge_reasons import reason_problem
 from reasoningbank.sessions.last_words import accepts, last_message, sentences
 from reasoningbank.sessions.later_edits import LaterEdit, later_edit
+from reasoningbank.sessions.mended_tests import was_mended
 from reasoningbank.sessions.test_changes import elsewhere_runs, unproven_by_tests
 from reasoningbank.sessions.test_runs import BY_STATUS, covers, without_marks
 from reasoningbank.types.blank import is_blank
@@ -357,13 +358,19 @@ _SHORT_TASK = 500
 
 
 def untouched(trajectory: Trajectory) -> str:
-    """Return the files that the task names when the session acted and no action names one of them; empty otherwise."""
+    """Return the files that the task names when the session acted and no action names one of them; empty otherwise.
+
+    A test file that failed and then passed was worked on, though its name stands only in what the tests printed, or the
+    command ran all tests.
+    """
     if len(trajectory.task) > _SHORT_TASK:
         return ""
     named = dict.fromkeys(match["base"] for match in SOURCE_FILE.finditer(trajectory.task))
     actions = [step.action for step in trajectory.steps if step.action]
     worked = any(step.action and not only_reads(step) for step in trajectory.steps)
     if not named or not worked or any(base in action for base in named for action in actions):
+        return ""
+    if any(was_mended(base, trajectory.steps) for base in named):
         return ""
     return ", ".join([*named][:_NAMED])
 
