@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -409,7 +410,7 @@ def test_a_longer_answer_that_is_refused_takes_no_step_from_a_short_session(leng
 @pytest.mark.parametrize("draft", ["<think>maybe {} hmm, step 2", "<think>{}", "<think>{}</think>"])
 def test_a_draft_among_thoughts_is_no_answer_on_the_wire_either(draft: str) -> None:
     failed = json.dumps({**json.loads(OPINION), "completeness": "not met", "verdict": "failure", "probability": 0.1})
-    answers = [completion(text, input_tokens=6_000) for text in (draft.format(OPINION), failed)]
+    answers = [completion(draft.format(OPINION), input_tokens=6_001), completion(failed, input_tokens=6_301)]
     with ReplayServer(answers) as server:
         assert judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW).verdict == "failure"
         assert len(server.requests) == 2
@@ -445,6 +446,7 @@ def test_prompt_and_answer_shrink_together_at_each_refusal() -> None:
 )
 def test_a_refused_format_is_remembered_and_its_words_take_room() -> None:
     counted: list[tuple[int, str]] = []
+    read: list[int] = []
 
     def answer(asked: Asked) -> Reply:
         tokens = sum(count_tokens(str(each["content"])) for each in messages(asked))
@@ -455,7 +457,8 @@ def test_a_refused_format_is_remembered_and_its_words_take_room() -> None:
             return Reply(status=400, body=OVERFLOWS["Ollama"])
         if kind == "json_schema":
             return Reply(status=400, body='{"error":{"message":"response_format json_schema is not supported"}}')
-        return completion("well" if len(counted) < 8 else OPINION, input_tokens=tokens)
+        read.append(tokens)
+        return completion("well" if len(read) == 1 else OPINION, input_tokens=tokens)
 
     with ReplayServer(answer) as server:
         model = ProviderModel(provider="openai", model="m", url=server.url)
@@ -570,6 +573,61 @@ def test_a_server_that_cuts_in_silence_gives_no_verdict() -> None:
     assert not was_truncated("word", 1_000, 0)
 
 
+def judged_whole(window: Window, steps: Iterable[int]) -> list[bool]:
+    """Whether each of some sessions was judged by a prompt that the server had read whole."""
+    whole = []
+    with ReplayServer(window) as server:
+        for number in steps:
+            model = ProviderModel(provider="openai", model="m", url=server.url)
+            assert judge(replace(LONG, steps=LONG.steps[:number]), model, at=NOW).verdict == "success"
+            whole.append(window.counted[-1] <= window.size)
+    return whole
+
+
+@promise(
+    "llm:cut-number",
+    "The number of tokens to which a server cuts prompts is remembered for its URL and model: known from one cut, from "
+    "prompts of different lengths that are read as the same number, or supposed where it is round; no later prompt is "
+    "longer.",
+    source="issue Any model (context)",
+)
+@pytest.mark.parametrize("factor", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("size", [2_048, 5_000])
+def test_no_verdict_is_taken_of_a_prompt_that_was_cut_to_a_known_number(size: int, factor: float) -> None:
+    window = Window(size, factor=factor, words="")
+    assert all(judged_whole(window, (60, 30, 45, 20, 60, 12)))
+    asked = len(window.counted)
+    assert all(judged_whole(Window(size, factor=factor, words=""), (5, 60, 7, 60)))
+    assert asked <= 12
+
+
+@promise("llm:cut-number")
+@pytest.mark.parametrize("factor", [1.0, 1.5, 2.0])
+def test_prompts_of_different_lengths_that_count_the_same_were_cut(factor: float) -> None:
+    window = Window(int(3_001 * factor), factor=factor, words="")
+    whole = judged_whole(window, (24, 26, 60, 22, 60))
+    assert all(whole[2:])
+    assert window.counted[-1] <= window.size
+
+
+@promise("llm:cut-number")
+def test_a_number_below_what_was_read_whole_is_no_cut() -> None:
+    window = LearnedWindow()
+    assert not window.is_cut(4_000, 4_400)
+    assert not window.is_cut(3_000, 3_100)
+    assert not window.is_cut(3_600, 3_100)
+    assert not window.is_cut(3_950, 4_400)
+    assert not window.cut(4_000, 500)
+    assert window.context(0) == 0
+    assert not window.is_round(4_096)
+    assert window.is_round(5_000)
+    assert window.is_cut(5_000, 4_400)
+    assert window.cut(5_000, 4_400)
+    assert window.context(0) == 4_400
+    assert window.is_cut(2_000, 4_500)
+    assert not window.is_cut(4_000, 4_399)
+
+
 @promise(
     "llm:patience",
     "A server on this machine has 600 seconds for an answer, others a minute and what the prompt needs; a time that is "
@@ -603,10 +661,10 @@ def test_answers_have_their_own_length_and_cut_ones_keep_whole_items() -> None:
     }
     text = json.dumps({"strategies": [{**item, "steps": [1], "tags": []}, item]})
 
-    def cut(answer: str) -> Reply:
-        return Reply(body=completion(answer, input_tokens=9_000).body.replace('"stop"', '"length"'))
+    def cut(answer: str, read: int = 9_001) -> Reply:
+        return Reply(body=completion(answer, input_tokens=read).body.replace('"stop"', '"length"'))
 
-    with ReplayServer([cut(text[:-20]), OPINION, cut("<think>well"), OPINION, OPINION]) as server:
+    with ReplayServer([cut(text[:-20]), OPINION, cut("<think>well", 8_001), OPINION, OPINION]) as server:
         model = ProviderModel(provider="openai", model="m", url=server.url)
         assert len(extract(LONG, SUCCESS, model).items) == 1
         assert judge(LONG, model, at=NOW).verdict == "success"
@@ -615,7 +673,7 @@ def test_answers_have_their_own_length_and_cut_ones_keep_whole_items() -> None:
         longest = [request.body["max_tokens"] for request in server.requests]
     assert longest == [1_400, 400, 400, 8_192, 8_192]
     assert Completion(text="", model="m").cut is False
-    with ReplayServer([cut("{"), cut("{")]) as server, pytest.raises(MalformedAnswer, match="cut off"):
+    with ReplayServer([cut("{"), cut("{", 9_301)]) as server, pytest.raises(MalformedAnswer, match="cut off"):
         extract(LONG, SUCCESS, ProviderModel(provider="openai", model="m", url=server.url))
 
 
@@ -657,7 +715,7 @@ def test_what_is_too_large_for_a_proxy_is_halved_too() -> None:
 @promise("llm:budget")
 def test_what_a_whole_exchange_cost_is_booked_to_the_token(tmp_path: Path) -> None:
     budget = TokenBudget(tmp_path / "ledger", 1_000_000)
-    cut = Reply(body=completion("{", input_tokens=1_500, output_tokens=400).body.replace('"stop"', '"length"'))
+    cut = Reply(body=completion("{", input_tokens=2_700, output_tokens=400).body.replace('"stop"', '"length"'))
     replies = [
         Reply(status=429, body="{}", headers={"retry-after": "0"}),
         Reply(status=400, body=OVERFLOWS["vLLM"]),
@@ -669,7 +727,7 @@ def test_what_a_whole_exchange_cost_is_booked_to_the_token(tmp_path: Path) -> No
         model = ProviderModel(provider="openai", model="m", url=server.url, budget=budget, sleep=lambda _: None)
         assert judge(LONG, model, at=NOW).verdict == "success"
         assert len(server.requests) == len(replies)
-    assert budget.spent() == 1_500 + 400 + 1_600 + 60
+    assert budget.spent() == 2_700 + 400 + 1_600 + 60
 
 
 @promise(

@@ -687,13 +687,8 @@ class ProviderModel:
             question = self._question(prompt, schema, temperature, longest, way)
             result = self._attempted(question, most)
             if isinstance(result, ProviderAnswer):
-                if self._url and was_truncated(_said(prompt), _counted(prompt), result.input_tokens):
-                    self._learned.refused(needed)
-                    raise ContextExceeded(
-                        f"{self.name} read {result.input_tokens:,} tokens of about {_counted(prompt):,} sent: "
-                        "its server cuts what is longer than its context.",
-                        context=result.input_tokens + result.output_tokens,
-                    )
+                if self._url:
+                    self._check_whole(question, result, needed)
                 self._learned.read(needed)
                 self._learned.counted(_sent(question), result.input_tokens)
                 self._learned.answer_read(True)
@@ -737,6 +732,25 @@ class ProviderModel:
                     context = self._in_our_tokens(min(result.error.context, self._learned.named))
                     raise ContextExceeded(result.error.message, context=context, answer=longest)
                 raise result.error
+
+    def _check_whole(self, question: ProviderRequest, answer: ProviderAnswer, needed: int) -> None:
+        """Raise ContextExceeded where the server has cut the prompt, or may have.
+
+        A round number of tokens, more than ever before, is no proof: less is sent once, and nothing is learned of it.
+        """
+        prompt, read, sent = question.prompt, answer.input_tokens, _sent(question)
+        context = 0
+        if was_truncated(_said(prompt), _counted(prompt), read) or self._learned.is_cut(sent, read):
+            self._learned.refused(needed)
+            known = self._learned.cut(sent, read)
+            context = self._in_our_tokens(self._learned.named) if known else read + answer.output_tokens
+        elif not (prompt.flexible and not self._context and self._learned.is_round(read)):
+            return
+        raise ContextExceeded(
+            f"{self.name} read {read:,} tokens of about {_counted(prompt):,} sent: "
+            "its server cuts what is longer than its context.",
+            context=context,
+        )
 
     def _changed(self, result: Failure, question: ProviderRequest) -> bool:
         """Return whether a refusal taught something that changes the next request; it holds for later ones too."""

@@ -232,6 +232,8 @@ class LearnedWindow:
         self._dropped: frozenset[str] = frozenset()
         self._ratio = 1.0
         self._prose = 0
+        self._cut = self._most = 0
+        self._most_ours = (0, 0)
 
     def counted(self, ours: int, theirs: int) -> None:
         """Note how many tokens a prompt has by our count and by the server's, which is 0 where it does not say."""
@@ -246,7 +248,47 @@ class LearnedWindow:
 
     def in_our_tokens(self, size: int) -> int:
         """Return a context of the server so that a prompt of our tokens fits into it."""
-        return min(size, max(math.floor(size / self.share), MIN_CONTEXT))
+        return min(size, max(math.floor(size / self.share), _LEAST if self._cut else MIN_CONTEXT))
+
+    def cut(self, ours: int, theirs: int) -> bool:
+        """Note that a server cut a prompt to so many of its tokens; return whether that is what it reads at most.
+
+        It is not where it was seen to read more: what it keeps from an earlier prompt may not be counted.
+
+        Args:
+            ours: The prompt's tokens by our count.
+            theirs: Those that the server read.
+        """
+        with self._lock:
+            if theirs < max(_LEAST, self._most):
+                return False
+            self._cut = min(self._cut or theirs, theirs)
+            self._named = min(self._named or theirs, theirs)
+        self.counted(ours, theirs)
+        return True
+
+    def is_cut(self, ours: int, theirs: int) -> bool:
+        """Return whether a prompt was read up to the number at which the server cuts; what was read whole is noted.
+
+        The number is known from a cut before, or because prompts of clearly different lengths were read as the same
+        number of tokens, and none as more.
+
+        Args:
+            ours: The prompt's tokens by our count.
+            theirs: Those that the server reports; 0 when it does not.
+        """
+        with self._lock:
+            if self._cut:
+                return theirs >= self._cut
+            if ours < _SHORTEST or theirs < max(_LEAST, self._most):
+                return False
+            shortest, longest = self._most_ours if theirs == self._most else (ours, ours)
+            self._most, self._most_ours = theirs, (min(shortest, ours), max(longest, ours))
+            return self._most_ours[0] < self._most_ours[1] * (1 - _SAME_LENGTH)
+
+    def is_round(self, theirs: int) -> bool:
+        """Return whether so many tokens may be a whole context: a round number, and no prompt was read as more."""
+        return theirs >= max(MIN_CONTEXT // 2, self._most) and any(not theirs % each for each in _ROUND)
 
     def refused(self, needed: int, named: int = 0) -> None:
         """Note a request that was too long, and the context that the server named; 0 when it named none.
@@ -360,6 +402,10 @@ class LearnedWindow:
             return max(self._read, self._refused // 2, MIN_CONTEXT)
 
 
+_SAME_LENGTH = 0.03
+"""Two prompts whose lengths differ by more than this share are clearly of different length."""
+_ROUND = (1_000, 1_024)
+"""People choose contexts that are multiples of these."""
 _TEMPLATE = 64
 """Tokens that a chat template may add to a prompt."""
 _MOST_RATIO = 4.0
