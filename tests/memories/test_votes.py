@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.memories.standing import speaking
-from reasoningbank.testing import FrozenClock
+from reasoningbank.testing import FrozenClock, HashingEmbedder
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.memory import Memory
 
@@ -101,6 +101,59 @@ def test_praise_that_is_taken_back_does_not_bury_a_lesson(local_bank: Bank) -> N
         local_bank.feedback(memory.id, helpful=False, session="denial", rater="agent")
         local_bank.sessions.outcome("praise", False, rater="agent")
     assert local_bank.get(memory.id).confidence >= MIN_CONFIDENCE
+
+
+_SESSIONS = ("asked", "asked again", "elsewhere")
+_SAID = st.tuples(
+    st.sampled_from(["rating", "outcome", "end", "silenced", "heard"]), st.sampled_from(_SESSIONS), st.booleans()
+)
+
+
+@promise("trust:one-voice")
+@given(said=st.lists(_SAID, min_size=1, max_size=9))
+@example(said=[("end", "asked", True), ("rating", "elsewhere", False), ("end", "asked", False)])
+@example(said=[("rating", "asked", True), ("rating", "elsewhere", False), ("silenced", "asked", True)])
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_nothing_that_one_client_says_in_any_order_buries_a_lesson(said: list[tuple[str, str, bool]]) -> None:
+    with Bank.open("memory://", tenant="t", project="p", embedder=HashingEmbedder()) as bank:
+        memory = recorded(bank)
+        shown(bank, memory.id, CLIENTS[0], _SESSIONS[:2])
+        for what, session, good in said:
+            if what in {"silenced", "heard"}:
+                _held(bank, session, what)
+                continue
+            with speaking(CLIENTS[0]):
+                if what == "rating":
+                    bank.feedback(memory.id, helpful=good, session=session, rater="agent")
+                elif what == "outcome":
+                    bank.outcome(memory.id, succeeded=good, session=session, rater="agent")
+                else:
+                    bank.sessions.outcome(session, good, rater="agent")
+            assert bank.get(memory.id).confidence >= MIN_CONFIDENCE
+        assert bank.get(memory.id).confidence >= MIN_CONFIDENCE
+        assert bank.admin.check().problems == ()
+
+
+def _held(bank: Bank, session: str, what: str) -> None:
+    """A person holds what was said in a session, or lets it count again."""
+    held = [each.id for each in bank.quarantine.list()]
+    if what == "silenced":
+        bank.quarantine.add(session=session, reason="It lies.")
+    elif held:
+        bank.quarantine.release(quarantine_id=held[0])
+
+
+@promise("trust:one-voice")
+def test_what_is_left_of_two_voices_is_bounded_as_one(local_bank: Bank) -> None:
+    memory = recorded(local_bank)
+    for client in CLIENTS:
+        shown(local_bank, memory.id, client, [f"task of {client}"])
+        with speaking(client):
+            local_bank.feedback(memory.id, helpful=False, session=f"task of {client}", rater="agent")
+    assert local_bank.get(memory.id).confidence < MIN_CONFIDENCE
+    local_bank.quarantine.add(session=f"task of {CLIENTS[0]}", reason="It lies.")
+    assert MIN_CONFIDENCE <= local_bank.get(memory.id).confidence < memory.confidence
+    assert local_bank.admin.check().problems == ()
 
 
 @promise("trust:one-voice")

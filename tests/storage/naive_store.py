@@ -290,7 +290,7 @@ class NaiveStore(NaiveLearning, NaiveGraph):
     def note_principal(self, session: str, principal: str) -> None:
         self.principals.setdefault(session, principal)
 
-    def voices(self, memory_ids: Collection[str], *, recorded_in: Collection[str] = ()) -> Mapping[str, Voices]:
+    def voices(self, memory_ids: Collection[str], *, named: Collection[str] = ()) -> Mapping[str, Voices]:
         found = {
             memory_id: Voices(
                 [*self.signals(memory_id)],
@@ -310,12 +310,12 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             )
             for memory_id in memory_ids
         }
-        named = {*recorded_in}
+        sessions = {*named}
         for one in found.values():
-            named |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
-            named |= {origin.session for origin in one.origins}
+            sessions |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
+            sessions |= {origin.session for origin in one.origins}
         for one in found.values():
-            one.principals.update((name, who) for name, who in self.principals.items() if name in named)
+            one.principals.update((name, who) for name, who in self.principals.items() if name in sessions)
         return found
 
     def aggregate(self, memory_id: str) -> SignalAggregate:

@@ -30,8 +30,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reasoningbank.memories.standing import independent, settled, voices_of
-from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.memories.voices import is_held, is_limited, is_silenced, room_for
+from reasoningbank.memories.states import refuse_quarantined, sources_of
+from reasoningbank.memories.voices import excess, is_held, is_limited, is_silenced, room_for
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
@@ -66,7 +66,7 @@ def granted(transaction: Transaction, weights: ProjectWeights, votes: Sequence[t
     limited = [memory for memory, signal in votes if is_limited(signal)]
     if not limited:
         return [signal for _, signal in votes]
-    voices = voices_of(transaction, limited)
+    voices = voices_of(transaction, limited, *(signal.session for _, signal in votes))
     voice = max(to_units(weights.weight_for(kind)) for kind in SIGNAL_TYPES)
     counted = []
     for memory, signal in votes:
@@ -563,9 +563,61 @@ def _uncredited_predictions(transaction: Transaction, memory_id: str, at: dateti
 
 def _believe(transaction: Transaction, memory: Memory, signal: Signal) -> Memory:
     belief = memory.belief.with_evidence(positive=signal.positive, weight=signal.weight or 0)
-    believed = proven(settled(transaction, replace(memory, belief=belief)))
+    believed = proven(bounded(transaction, replace(memory, belief=belief)))
     transaction.memories.update_state(believed, cause=Cause(at=signal.at, kind=PROVEN))
     return believed
+
+
+def bounded(transaction: Transaction, memory: Memory, *, taken_back: Given | None = None) -> Memory:
+    """Return a memory with the standing that its evidence gives it, and no more against it than one client may say.
+
+    Every change of what agents say ends here, so that both follow from the evidence that there is, in whatever order it
+    came. What is over is taken off the signals, the newest first, so that the confidence still follows from the log.
+
+    Args:
+        transaction: Where its evidence is.
+        memory: The memory, with the belief that it has now.
+        taken_back: The signal that has just been taken out of the log; None when none was.
+    """
+    memory = settled(transaction, memory, taken_back=taken_back)
+    if not is_held(memory) or not memory.belief.negative:
+        return memory
+    known = voices_of(transaction, [memory])[memory.id]
+    over = excess(memory, known)
+    newest: list[Signal | Given] = [*sorted(known.signals, key=lambda each: (each.at, each.id), reverse=True)]
+    for each in [*newest, *known.rolled]:
+        taken = min(over, each.weight or 0)
+        if not taken or each.positive or not is_limited(each):
+            continue
+        if not _lowered(transaction, memory.id, each, taken):
+            continue
+        over -= taken
+        provenance = dict(memory.provenance)
+        if "evidence" in provenance and _is_of_a_source(transaction, memory, each):
+            united = from_text(provenance["evidence"], memory.id, memory.project)
+            provenance["evidence"] = to_text(replace(united, negative=(united.negative or 0) - taken))
+        belief = memory.belief.without_evidence(positive=False, weight=taken)
+        memory = replace(memory, belief=belief, provenance=provenance)
+    return memory
+
+
+def _lowered(transaction: Transaction, memory_id: str, said: Signal | Given, by: int) -> bool:
+    """Let what was said weigh less; return whether it was found."""
+    left = (said.weight or 0) - by
+    if isinstance(said, Signal):
+        once = transaction.evidence.remove_signal(said)
+        return transaction.evidence.add_signal(replace(said, weight=left), once=once)
+    if not transaction.evidence.take_back(memory_id, said):
+        return False
+    transaction.evidence.add_rolled(memory_id, said._replace(weight=left))
+    return True
+
+
+def _is_of_a_source(transaction: Transaction, memory: Memory, said: Signal | Given) -> bool:
+    """Return whether a merge has what was said from one of its sources."""
+    if isinstance(said, Signal):
+        return is_copy(said)
+    return any(transaction.evidence.given(name, said.type, said.session) for name in sources_of(memory))
 
 
 def proven(memory: Memory) -> Memory:
@@ -592,7 +644,7 @@ def _without(transaction: Transaction, memory: Memory, known: Given, at: datetim
     active, or that a person has released, stays as it is.
     """
     belief = memory.belief.without_evidence(positive=known.positive, weight=known.weight or 0)
-    left = settled(transaction, replace(memory, belief=belief), taken_back=known)
+    left = bounded(transaction, replace(memory, belief=belief), taken_back=known)
     if known.positive:
         left = unproven_again(transaction, left)
     cause = Cause(at=at, kind=TAKEN_BACK) if left.state != memory.state else None

@@ -12,8 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
-from reasoningbank.memories.evidence import added, from_text, is_copy, less, proven, to_text, unproven_again
-from reasoningbank.memories.standing import settled
+from reasoningbank.memories.evidence import added, bounded, from_text, is_copy, less, proven, to_text, unproven_again
 from reasoningbank.memories.states import existing, sources_of
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import HEARD, SILENCED, Cause, Memory, SilencedVote, StateChange, change_of
@@ -107,7 +106,7 @@ def _store(
                 one = one.add(_signal_of(memory.id, memory.project, vote))
                 united = added(united, one) if sign > 0 else less(united, one)
         provenance["evidence"] = to_text(united)
-    left = proven(settled(transaction, replace(memory, belief=belief, provenance=provenance)))
+    left = proven(bounded(transaction, replace(memory, belief=belief, provenance=provenance)))
     left = unproven_again(transaction, left)
     transaction.memories.update_state(left, cause=cause)
     if left.state == memory.state:

@@ -197,10 +197,16 @@ def note_speaker(transaction: Transaction, session: str, speaker: str) -> None:
         transaction.evidence.note_principal(session, speaker)
 
 
-def voices_of(transaction: StoreReader, memories: Sequence[Memory]) -> Mapping[str, Voices]:
-    """Return what was said of each of these memories, who taught it, was shown it, and who speaks in those sessions."""
-    recorded_in = {memory.provenance.get("session", "") for memory in memories}
-    return transaction.evidence.voices([memory.id for memory in memories], recorded_in=recorded_in)
+def voices_of(transaction: StoreReader, memories: Sequence[Memory], *sessions: str) -> Mapping[str, Voices]:
+    """Return what was said of each of these memories, who taught it, was shown it, and who speaks in those sessions.
+
+    Args:
+        transaction: Where that is.
+        memories: The memories.
+        sessions: Further sessions in which somebody is about to say something of them.
+    """
+    named = {memory.provenance.get("session", "") for memory in memories} | set(sessions)
+    return transaction.evidence.voices([memory.id for memory in memories], named=named)
 
 
 def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices, *, uses: bool = False) -> set[str]:

@@ -11,7 +11,8 @@ principal. Take away everything that agents say against it, and everything that 
 it. When the rest is proven, then what is said against it weighs at most so much that the rest stays proven. The rule
 looks at no order, it lowers no signal below zero, so a word against never raises, and what is granted is stored with
 the signal, so that the confidence follows from the log. Two independent principals, or a person, are not held back. In
-a team or an org all agents of one project count as one there.
+a team or an org all agents of one project count as one there. The rule holds after each change of the evidence: when
+praise is taken back, or the second of two voices is silenced, what is left of one weighs less (``evidence.bounded``).
 
 To keep the score as it is and the memory in the list would have been the other way; then a list of memories of at least
 0.7 would hold some that have less (docs/decisions/0023).
@@ -179,22 +180,48 @@ def _refusal(memories: Sequence[Memory], why: str, therefore: str, command: str)
 
 def _room_against(memory: Memory, signal: Signal, said: Sequence[Signal | Given], known: Voices, otherwise: int) -> int:
     """Return the most that may be said against a memory that is held; for any other memory what else holds."""
-    if not is_held(memory):
-        return otherwise
     against: list[Signal | Given] = [each for each in said if not each.positive]
-    sides = {side_of(each) for each in independent(memory, [*against, signal], known)}
+    most = _most_against(memory, [*against, signal], said, known)
+    return otherwise if most is None else most - _total(against)
+
+
+def excess(memory: Memory, known: Voices) -> int:
+    """Return by how much, in billionths, agents say more against a memory than one principal alone may (0: no more).
+
+    What was granted to them was measured by what spoke for it then, and by who else spoke against it. Both may be gone.
+
+    Args:
+        memory: What they speak of, with the evidence and the standing that it has now.
+        known: What is said of it now, and by whom.
+    """
+    given: list[Signal | Given] = [*known.signals, *known.rolled]
+    said = [each for each in given if is_limited(each)]
+    against = [each for each in said if not each.positive and each.weight]
+    most = _most_against(memory, against, said, known) if against else None
+    return 0 if most is None else max(0, _total(against) - most)
+
+
+def _most_against(
+    memory: Memory, against: Sequence[Signal | Given], said: Sequence[Signal | Given], known: Voices
+) -> int | None:
+    """Return what all that agents say against a memory may weigh together; None when that is not bounded."""
+    if not is_held(memory):
+        return None
+    sides = {side_of(each) for each in independent(memory, against, known)}
     if len(sides) >= _ENOUGH:
-        return otherwise
-    speakers = {known.principal(each.session) for each in (*against, signal)}
+        return None
+    speakers = {known.principal(each.session) for each in against}
     belief = memory.belief
-    taken = sum(each.weight or 0 for each in against)
-    spoken = sum(each.weight or 0 for each in said if each.positive and known.principal(each.session) in speakers)
+    taken = _total(each for each in said if not each.positive)
+    spoken = _total(each for each in said if each.positive and known.principal(each.session) in speakers)
     rest = Belief(
         prior=belief.prior, positive=max(0, belief.positive - spoken), negative=max(0, belief.negative - taken)
     )
-    if rest.score < MIN_CONFIDENCE:
-        return otherwise
-    return rest.room_against(MIN_CONFIDENCE) - taken
+    return None if rest.score < MIN_CONFIDENCE else rest.room_against(MIN_CONFIDENCE)
+
+
+def _total(signals: Iterable[Signal | Given]) -> int:
+    return sum(each.weight or 0 for each in signals)
 
 
 def _has_used(memory: Memory, signal: Signal, said: Sequence[Signal | Given], known: Voices) -> bool:

@@ -388,12 +388,12 @@ class EvidenceTables:
                 for row in rows
             ]
 
-    def voices(self, memory_ids: Collection[str], *, recorded_in: Collection[str] = ()) -> Mapping[str, Voices]:
+    def voices(self, memory_ids: Collection[str], *, named: Collection[str] = ()) -> Mapping[str, Voices]:
         """Return what was said of each of these memories, who taught it and which sessions were shown it.
 
         Args:
             memory_ids: The memories.
-            recorded_in: The sessions that recorded them: who spoke in these is told as well.
+            named: Further sessions, as those that recorded them: who spoke in these is told as well.
         """
         principals: dict[str, str] = {}
         found = {memory_id: Voices([], [], [], set(), principals) for memory_id in memory_ids}
@@ -408,13 +408,13 @@ class EvidenceTables:
                 found[cast(str, row[1])].origins.append(origin)
             else:
                 found[cast(str, row[1])].signals.append(signal_from(self._source.project, row[:8]))
-        named = set(recorded_in)
+        sessions = set(named)
         for one in found.values():
-            named |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
-            named |= {origin.session for origin in one.origins}
+            sessions |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
+            sessions |= {origin.session for origin in one.origins}
         for row in self._source.run(
             "SELECT session, principal, checksum FROM principals WHERE session IN (SELECT value FROM texts_in(?))",
-            [json.dumps(sorted(named))],
+            [json.dumps(sorted(sessions))],
         ):
             session, principal = proven("who speaks in a session", row[:2], row[2])
             principals[cast(str, session)] = cast(str, principal)
