@@ -353,6 +353,43 @@ def test_an_answer_that_is_quoted_or_taken_back_is_none(beside: str) -> None:
     assert len(model.prompts) == 2
 
 
+@promise(
+    "llm:flags",
+    "A further key that is true, in any language, beside an answer or inside of it, may take it back: the answer is "
+    "asked for again and no item of it is stored, unless the name is known to be harmless. A list of mistakes is never "
+    "taken for one of ways that worked, nor the other way round.",
+    source="issue Any model (none filled in wrongly)",
+)
+@pytest.mark.parametrize("key", ["Entwurf", "brouillon", "\u793a\u4f8b", "do_not_store", "bozza", "taslak"])
+def test_an_unknown_flag_may_take_an_answer_back(key: str) -> None:
+    item = json.loads(lesson())["lessons"][0]
+    for spoilt in ({key: True}, {"meta": {key: True}}, {"marks": [{key: True}]}):
+        with pytest.raises(MalformedAnswer):
+            read_answer(opinion(**spoilt), Opinion)
+        with pytest.raises(MalformedAnswer):
+            read_answer(json.dumps({"answer": json.loads(GOOD), **spoilt}), Opinion)
+        with pytest.raises(MalformedAnswer):
+            read_answer(json.dumps({"lessons": [item], **spoilt}), FailureLessons)
+        with pytest.raises(MalformedAnswer):
+            read_answer(json.dumps({"lessons": [{**item, **spoilt}, item]}), FailureLessons)
+    assert read_answer(opinion(**{key: False}), Opinion) == read_answer(GOOD, Opinion)
+    assert read_answer(opinion(valid=True, is_final=True, confidence={"high": True}), Opinion)
+
+
+@promise("llm:flags")
+def test_mistakes_are_not_read_as_ways_that_worked() -> None:
+    item = {"title": "t", "description": "When a seat is chosen", "content": "It was lost: nobody read the answer."}
+    for name in ("lessons", "lesson", "lessons_learned", "Lesson1"):
+        with pytest.raises(MalformedAnswer):
+            read_answer(json.dumps({name: [item]}), SuccessLessons)
+    with pytest.raises(MalformedAnswer):
+        read_answer(json.dumps({"rejected_strategies": [item]}), SuccessLessons)
+    assert len(read_answer(json.dumps({"strategy": [item]}), SuccessLessons).strategies) == 1
+    mistake = json.loads(lesson())["lessons"]
+    with pytest.raises(MalformedAnswer):
+        read_answer(json.dumps({"strategies": mistake}), FailureLessons)
+
+
 @promise("llm:quoted-answers")
 def test_an_answer_that_takes_itself_back_is_none() -> None:
     for extra in TAKEN_BACK:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from reasoningbank.errors import MalformedAnswer
-from reasoningbank.llm.presentation import is_label, only_presents, takes_back, withdraws
+from reasoningbank.llm.presentation import flags, is_label, only_presents, takes_back, withdraws
 from reasoningbank.llm.prompt_echoes import texts_in
 from reasoningbank.llm.relaxed_json import UnreadableError, read_relaxed
 from reasoningbank.types.blank import is_blank
@@ -232,12 +232,20 @@ _WRAPPING = re.compile(
     r"|antwort|ergebnis|urteil|bewertung|ausgabe|daten|réponse|résultat|jugement|évaluation|sortie|données"
     r"|respuesta|resultado|juicio|evaluación|veredicto|salida|datos|答案|结果|回答|输出|判断|评估|评价|判定|結果|答え|出力|評価"
 )
+_KINDS = {"strategies": "strateg", "lessons": "lesson"}
+"""Names of lists of items, and what every spelling of them has."""
 _OF_A_CALL = re.compile(r"(?:arguments?|args|param(?:eter)?s?|inputs?)")
 
 
 def _wraps(key: str, shape: type[BaseModel]) -> bool:
-    """Return whether a key is a name for an answer; what stands under "injected" or "rejected" is none."""
+    """Return whether a key is a name for an answer; what stands under "injected" or "rejected" is none.
+
+    Nor is a list of mistakes one of ways that worked, whatever its items look like.
+    """
     plain = _plain_key(key)
+    own = _KINDS.get(_only_list(shape))
+    if own and own not in plain and any(kind in plain for kind in _KINDS.values()):
+        return False
     return _WRAPPING.fullmatch(plain) is not None or plain in _spellings(shape) or plain == shape.__name__.casefold()
 
 
@@ -263,6 +271,8 @@ _ANSWERING = ("assistant", "model", "ai")
 
 def _is_label(key: str, value: object, *, called: bool) -> bool:
     """Return whether a key beside a wrapped answer labels it; beside the arguments of a call any single word does."""
+    if flags(key, value) and not (isinstance(value, dict) and _is_schema(value)):
+        return False
     if isinstance(value, dict):
         return _is_schema(value) or all(isinstance(each, (int, float)) or each is None for each in value.values())
     if isinstance(value, list) and value:
@@ -472,6 +482,7 @@ def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, obj
             plain = _plain_key(key)
             if (
                 takes_back(plain, each, _not_chosen(value, shape))
+                or (key != _SPREAD and flags(key, each))
                 or _counts_otherwise(key, each, value)
                 or (not all(map(is_blank, texts_in(each))) and not is_label(plain, names))
             ):

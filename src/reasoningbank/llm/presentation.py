@@ -269,6 +269,31 @@ def is_label(key: str, names: Collection[str] = ()) -> bool:
     return _LABEL.fullmatch(key.removeprefix(own) or key) is not None
 
 
+_HARMLESS_FLAG = re.compile(
+    r"(?:is|json|schema|answer|verdict|format)*"
+    r"(?:valid|final|complete|completed|confident|certain|verified|checked|ok|okay|done|accepted|correct|finished|high"
+    r"|medium|low|met|strict|stream|readonly|usedtools?)(?:answer|json|format|schema)?"
+)
+"""Names under which "true" says nothing against an answer."""
+
+
+def flags(key: str, value: object) -> bool:
+    """Return whether a further key of an answer sets a flag that may take it back, itself or inside of it.
+
+    Which words do so is no whole list in any language; so "true" may stand only under names that are known.
+
+    Args:
+        key: The key.
+        value: Its value.
+    """
+    if isinstance(value, Mapping):
+        return any(flags(str(name), each) for name, each in value.items())
+    if isinstance(value, list):
+        return any(flags(key, each) for each in value)
+    plain = re.sub(r"[\W_]", "", key.casefold())
+    return value is True and not (_HARMLESS_FLAG.fullmatch(plain) or is_label(plain))
+
+
 def withdraws(text: str) -> bool:
     """Return whether a text of an answer says of the answer itself that it is an example, a draft or to be ignored.
 
