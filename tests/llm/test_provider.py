@@ -401,6 +401,19 @@ def test_an_answer_is_read_whatever_its_usage_says(usage: object, booked: int, t
 
 
 @promise(
+    "llm:usage-without-answer",
+    "What a body without an answer reports of its usage is booked, also of a server on this machine.",
+    source="issue Any model (budget)",
+)
+@pytest.mark.parametrize("choices", [[], None, [{}]])
+def test_the_usage_of_a_body_without_an_answer_is_booked(choices: object, tmp_path: Path) -> None:
+    body = {"choices": choices, "usage": {"prompt_tokens": 900, "completion_tokens": 60, "total_tokens": 960}}
+    budget = TokenBudget(tmp_path / "ledger", 100_000)
+    assert Outcome([Reply(body=json.dumps(body))], budget=budget).answer is None
+    assert budget.spent() == 960
+
+
+@promise(
     "llm:renamed-limit",
     "A server that wants the longest answer as `max_completion_tokens` is told it so from then on.",
     source="issue Any model (length)",

@@ -21,6 +21,7 @@ from reasoningbank.llm.window import (
     LearnedWindow,
     context_in_error,
     is_overflow,
+    learned_window,
     told_context,
     was_truncated,
 )
@@ -582,6 +583,29 @@ def judged_whole(window: Window, steps: Iterable[int]) -> list[bool]:
             assert judge(replace(LONG, steps=LONG.steps[:number]), model, at=NOW).verdict == "success"
             whole.append(window.counted[-1] <= window.size)
     return whole
+
+
+@promise(
+    "llm:too-large-prompt",
+    "HTTP 413 teaches as 400 does where its words speak of the prompt, the context or tokens; bytes, and the tokens of "
+    "a minute, teach nothing.",
+    source="issue Any model (context)",
+)
+@pytest.mark.parametrize(
+    ("said", "taught"),
+    [
+        ("Prompt too long", True),
+        ("This is too long for the context window.", True),
+        ("maximum context length is 4096 tokens", True),
+        ("Request Entity Too Large", False),
+        ("Request too large", False),
+        ("Request too large: limit of 6000 tokens per minute (TPM)", False),
+    ],
+)
+def test_a_413_about_the_prompt_teaches(said: str, taught: bool) -> None:
+    with ReplayServer([Reply(status=413, body=json.dumps({"error": {"message": said}})), OPINION]) as server:
+        judge(LONG, ProviderModel(provider="openai", model="m", url=server.url), at=NOW)
+        assert learned_window(server.url, "m").overflowed is taught
 
 
 @promise(

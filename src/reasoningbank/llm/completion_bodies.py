@@ -112,6 +112,12 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def used_tokens(body: Mapping[str, object]) -> int:
+    """Return all tokens that a body reports, also one without an answer; 0 when it reports none."""
+    usage = body.get("usage")
+    return sum(told_usage(usage, "")) if isinstance(usage, Mapping) else 0
+
+
 def told_usage(usage: Mapping[str, object], text: str) -> tuple[int, int]:
     """Return the tokens of prompt and answer that a server reports; 0 for what it does not report.
 

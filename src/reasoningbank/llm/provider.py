@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.errors import ConfigurationError, ContextExceeded, ModelUnavailable, PaidCallRefused
 from reasoningbank.llm.budget import Reservation, TokenBudget
-from reasoningbank.llm.completion_bodies import error_in, plain_completion
+from reasoningbank.llm.completion_bodies import error_in, plain_completion, used_tokens
 from reasoningbank.llm.refusals import (
     answer_limit,
     answer_was_cut,
@@ -35,6 +35,7 @@ from reasoningbank.llm.window import (
     OTHER_TOKENIZERS,
     answer_beside,
     context_in_error,
+    is_of_a_prompt,
     is_of_a_time,
     is_overflow,
     learned_window,
@@ -118,6 +119,8 @@ _UNSUPPORTED_STATUS = 501
 """The server has not been taught what the request asks for: less of it may be known."""
 _BUSY_STATUS = (401, 403, _NOT_FOUND_STATUS, _REQUEST_TIMEOUT, _TOO_MANY_STATUS, 502, 503, *_UNKNOWN_STATUS)
 """Statuses whose words are about a key, a place or the moment, not about the request."""
+_USED = "reported_tokens"
+"""Name of what an error carries of the usage of a body without an answer."""
 _UNPARSED = re.compile(
     r"produced output that does not match the expected|failed to parse (?:the )?(?:model )?output", re.I
 )
@@ -144,6 +147,7 @@ class Failure:
         system_refused: True when the model takes no instructions but from the user.
         wait: Seconds that the provider asked to wait; None when it did not say.
         prompt_tokens: Tokens of a prompt that was too long, as the server counts them; 0 when it did not say.
+        used: Tokens that the server reported although it brought no answer; 0 when it did not.
     """
 
     error: ModelUnavailable
@@ -160,6 +164,7 @@ class Failure:
     system_refused: bool = False
     wait: float | None = None
     prompt_tokens: int = 0
+    used: int = 0
 
 
 def failure(error: Exception, name: str, timeout: float, *, local: bool = False, asked: int = 0) -> Failure:
@@ -195,7 +200,9 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
         return Failure(
             error=ContextExceeded(f"{name} {what}.", context=context_in_error(said)),
             unbilled=True,
-            narrow=status not in (_TOO_LARGE_STATUS, _TOO_MANY_STATUS) and not is_of_a_time(said),
+            narrow=status != _TOO_MANY_STATUS
+            and not is_of_a_time(said)
+            and (status != _TOO_LARGE_STATUS or is_of_a_prompt(said)),
             prompt_tokens=prompt_in_error(said),
         )
     unparsed = _UNPARSED.search(said) is not None
@@ -221,6 +228,7 @@ def failure(error: Exception, name: str, timeout: float, *, local: bool = False,
         system_refused=system_refused,
         rejected=not (unparsed or limit) and (names_format or (rejected and refuses_format(said))),
         wait=error.retry_after if isinstance(error, exceptions.ModelAPIError) else None,
+        used=getattr(error, _USED, 0),
     )
 
 
@@ -501,7 +509,9 @@ def _tolerant_model() -> type[OpenAIChatModel]:
                 raise ModelHTTPError(error[0], self.model_name, error[1])
             plain = plain_completion(body, self.model_name)
             if plain is None:
-                raise UnexpectedModelBehavior("The body holds no message.")
+                empty = UnexpectedModelBehavior("The body holds no message.")
+                setattr(empty, _USED, used_tokens(body))
+                raise empty
             return super()._process_response(ChatCompletionBody.model_validate(plain), **options)
 
     return TolerantModel
@@ -819,6 +829,8 @@ class ProviderModel:
         if isinstance(result, ProviderAnswer):
             read, written = result.input_tokens or sent, result.output_tokens or count_tokens(result.text)
             budget.settle(booked, read + written)
+        elif result.used:
+            budget.settle(booked, result.used)
         elif result.unbilled:
             budget.settle(booked, 0)
         else:

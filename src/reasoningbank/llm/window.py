@@ -59,6 +59,7 @@ _TOO_LONG = re.compile(
     r"|context shift is (?:disabled|not (?:supported|enabled))|(?:kv[ -]cache|slot|context) is full"
     r"|no kv[ -]?cache slot"
     r"|(?:could not|failed to|unable to) find (?:a )?(?:memory |kv )?slot"
+    r"|too (?:long|large|big|many tokens) for (?:the |this )?(?:model(?:'?s)? )?context"
     r"|prompt_too_long|max(?:imum)? (?:input |prompt )?tokens (?:of \d+ )?(?:is |was )?exceeded",
     re.IGNORECASE,
 )
@@ -174,6 +175,15 @@ def is_overflow(said: str) -> bool:
     if _LONG_STRING.search(beginning) is not None:
         return _SHORT_FIELD.search(beginning) is None
     return _EXCEEDS.search(beginning) is not None and _OF_A_TIME.search(beginning) is None
+
+
+_OF_A_PROMPT = re.compile(r"prompt|context|\btokens?\b", re.IGNORECASE)
+
+
+def is_of_a_prompt(said: str) -> bool:
+    """Return whether a server says that the prompt is too long, not that a body has too many bytes."""
+    beginning = said[:_LONGEST_ERROR]
+    return is_overflow(beginning) and _OF_A_PROMPT.search(beginning) is not None
 
 
 def context_in_error(said: str) -> int:
