@@ -33,10 +33,14 @@ TURNS = (
 )
 
 
+CLIENT = (sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)")
+"""A client that runs a hook: a person's commands beside it are not under it."""
+
+
 def run(shop: Path, home: Path, *words: str, given: str = "") -> str:
-    """Runs ``rbank`` in a project's directory and returns what it prints."""
+    """Runs ``rbank`` in a project's directory, hooks under a client of their own, and returns what it prints."""
     done = subprocess.run(
-        [str(RBANK), *words],
+        [*(CLIENT if words[0] == "hook" else ()), str(RBANK), *words],
         input=given,
         env={**environment(home), "HOME": str(home.parent)},
         cwd=shop,
