@@ -216,7 +216,7 @@ OTHER = {
         repair="sudo systemctl stop apache2", later="go run ./cmd/shop", error=GO_TAKEN.format(port=8080),
     ),
     "no port is told": Met(
-        command="python3 desk.py", printed=IN_USE, repair="kill 811", later="python3 mail.py", error=IN_USE,
+        command="python3 desk.py", printed=IN_USE, repair="pkill -f old_desk.py", later="python3 mail.py", error=IN_USE,
     ),
     "the port was moved in a file of the other program": Met(
         command="node app.js", printed=TAKEN_4000, repair=edit("app.js", "listen(4000)", "listen(4001)"),

@@ -493,7 +493,7 @@ OLD_JAVA = (
 @pytest.mark.parametrize(
     ("said", "title"),
     [
-        (OLD_JAVA, "error: Fatal error compiling: error: release version N not supported"),
+        (OLD_JAVA, "error: Fatal error compiling: error: release version 21 not supported"),
         ("Error: Cannot find module './helpers/util'", "Error: Cannot find module './helpers/util'"),
         ("Error: Cannot find module '../../money/util'", "Error: Cannot find module './money/util'"),
         ("Error: Cannot find module './util'", "Error: Cannot find module './util'"),
@@ -514,3 +514,30 @@ def test_the_cause_of_a_wrapped_error_is_not_cut_off() -> None:
     assert found is not None
     assert "unable to get local issuer certificate" in found.text
     assert "api.example.org" not in found.text
+
+
+@promise(
+    "recipes:process",
+    "No recipe quotes the number of a process: it says what finds the process, or there is none.",
+    source="issue 11 Recipes",
+)
+@pytest.mark.parametrize(
+    ("error", "steps", "said"),
+    [
+        (TAKEN, ("lsof -ti:3000", "4411\n", "kill 4411"), "kill PID (PID: what `lsof -ti:3000` shows)"),
+        (TAKEN, ("ls", "a.txt", "kill -9 4411"), "kill -9 PID (PID: the process that held port 3000)"),
+        (
+            "OSError: [Errno 98] Address already in use (pid 4411)",
+            ("ls", "a.txt", "kill -s TERM 4411"),
+            "kill -s TERM PID (PID: the one that the error names)",
+        ),
+        ("OSError: [Errno 98] Address already in use", ("ls", "a.txt", "kill 4411"), ""),
+    ],
+)
+def test_a_recipe_finds_the_process_that_was_ended(error: str, steps: tuple[str, str, str], said: str) -> None:
+    finder, printed, ending = steps
+    found = fixes(
+        (shell("npm start", error, 1), shell(finder, printed), shell(ending, ""), shell("npm start", "listening"))
+    )
+    assert [f"- ran: {said}" in content for content in found] == ([True] if said else [])
+    assert not any("4411" in content.partition("What changed:")[2] for content in found)

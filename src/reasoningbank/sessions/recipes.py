@@ -29,6 +29,7 @@ from reasoningbank.sessions.idle_edits import is_idle
 from reasoningbank.sessions.interventions import intervened
 from reasoningbank.sessions.loosened_checks import accepts_failures
 from reasoningbank.sessions.own_errors import ends_its_own, moves_a_service, starts_what_it_set_up, takes_back
+from reasoningbank.sessions.process_ids import told_by_finder, without_ids
 from reasoningbank.sessions.relevance import (
     answers_alone,
     is_absent,
@@ -391,6 +392,10 @@ def _fixes(steps: Sequence[Step], doings: Sequence[Doing], runs: Sequence[_Ran])
         gone = not following.doing.filtered and all(supplies(signature, change) for _, change in changed)
         if not changed or not (last.passed or gone):
             continue
+        told = [told_by_finder(index, one, signature, ran.index, steps, doings) for index, one in changed]
+        if None in told:
+            continue
+        changed = [(index, one) for (index, _), one in zip(changed, told, strict=True) if one is not None]
         tries = [
             text
             for earlier, later in pairwise(runs[: place + 1])
@@ -669,7 +674,7 @@ def _tried(steps: Sequence[Step], doings: Sequence[Doing], earlier: _Ran, later:
     if not all(change.clear for change in found):
         return []
     made = _made_files(doings[: later.index])
-    return [change.text for change in found if not change.whole and not _takes_back(change, made)]
+    return [without_ids(change.text) for change in found if not change.whole and not _takes_back(change, made)]
 
 
 def _made_files(doings: Sequence[Doing]) -> Set[str]:
