@@ -188,6 +188,12 @@ NO_EXTENSION = (
     "    - acme/till 2.1 requires ext-zip * -> it is missing from your system. Install PHP's zip."
 )
 TAKEN = "Error: listen EADDRINUSE: address already in use :::4000"
+MANIFEST = "error: failed to parse manifest at `/w/{name}/Cargo.toml`\n\nCaused by:\n  {cause}\n"
+UNPARSED = (
+    " FAIL  src/cart.test.js\n  \u25cf Test suite failed to run\n\n    Jest encountered an unexpected token\n\n"
+    "    Details:\n\n    /w/{file}:1\n\n    SyntaxError: {said}\n\nTests:       0 total"
+)
+
 SHOWN = {
     "another test": (
         (shell("node --test", ROUNDS, 1), edit("fee.js", "floor(x)", "ceil(x)"), shell("node --test", ROUNDED)),
@@ -211,6 +217,25 @@ SHOWN = {
          shell("./release.sh", "released")),
         ("./release.sh", "bash: ./release.sh: Permission denied"),
         ("date > /srv/stamp.txt", "bash: /srv/stamp.txt: Permission denied"),
+    ),
+    "another cause of a manifest": (
+        (shell("cargo build", MANIFEST.format(name="till", cause="no targets specified in the manifest"), 101),
+         edit("Cargo.toml", "[lib]", '[lib]\npath = "lib.rs"'), shell("cargo build", "Finished dev")),
+        ("cargo build", MANIFEST.format(name="till", cause="no targets specified in the manifest")),
+        ("cargo build", MANIFEST.format(name="till", cause="feature `edition2024` is required")),
+    ),
+    "another sort of file for Jest": (
+        (shell("npx jest", UNPARSED.format(file="node_modules/ky/i.js", said="Cannot use import statement"), 1),
+         edit("jest.config.js", "transformIgnorePatterns: []", "transformIgnorePatterns: ['node_modules/(?!ky)']"),
+         shell("npx jest", "Tests:       4 passed, 4 total")),
+        ("npx jest", UNPARSED.format(file="node_modules/ky/lib.js", said="Cannot use import statement")),
+        ("npx jest", UNPARSED.format(file="src/logo.svg", said="Unexpected token '<'")),
+    ),
+    "another version of Java": (
+        (shell("mvn package", "[ERROR] Fatal error compiling: error: release version 21 not supported", 1),
+         shell("sdk use java 21.0.2-tem", "Using java version 21.0.2-tem"), shell("mvn package", "BUILD SUCCESS")),
+        ("mvn package", "[ERROR] Fatal error compiling: error: release version 21 not supported"),
+        ("mvn package", "[ERROR] Fatal error compiling: error: release version 25 not supported"),
     ),
     "another module": (
         (shell("go vet ./...", NO_MODULE, 1), shell("go get gopkg.in/yaml.v3", "go: added"), shell("go vet ./...", "")),

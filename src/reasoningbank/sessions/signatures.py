@@ -11,6 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 
+from reasoningbank.sessions.causes import cause_below
 from reasoningbank.sessions.commands import vocabulary
 from reasoningbank.sessions.machine_states import PORT_TAKEN, MachineState, state_of, stated_line
 from reasoningbank.sessions.tool_errors import ToolError, said_error, test_error, told, tool_error
@@ -156,6 +157,10 @@ _IMPORTED_ADDRESS = re.compile(r"(?P<mark>['\"])https?://[^\s'\"]{1,200}/(?P<nam
 """A module that is imported from an address is told by its name, as one that is imported from a path."""
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d(?:[\d_,]*\d)?(?:\.\d+)*(?![\w])")
+_OF_VERSION = re.compile(r"\b(?:version|release|edition)s?:? (?:is |of )?[<>=~^]{0,2} ?$", re.IGNORECASE)
+"""What stands before the number of a version: an error of another version is mended in another way."""
+_VERSIONS = re.compile(r"\b(?:version|release|edition)s?:? (?:is |of )?[<>=~^]{0,2} ?(\d[\d.]*)", re.IGNORECASE)
+_BEFORE = 16
 _LISTED = re.compile(r"\bN(?:\w*, N){2,}\w*(?:, \.\.\.)?")
 _QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
 _ABOUT = re.compile(r"^[\w.+-]+\.\w{1,8}(?=: )|(?<=: )[\w./:-]+$")
@@ -338,7 +343,7 @@ def signature_of(output: str, action: str = "") -> Signature | None:
         return None
     if _CLOSES.search(found.message) is not None:
         found = _decisive(_CLOSING_LINE.sub("", text)) or found
-    found = _with_detail(found, text)
+    found = _with_cause(_with_detail(found, text), text)
     if found.message.casefold() in {"", found.type.casefold()} and (asserted := _asserted(found, text)) is not None:
         found = asserted
     found = replace(found, state=_state_of(found, text, action))
@@ -407,6 +412,8 @@ def is_near(one: Signature, other: Signature) -> bool:
     """Return whether two signatures of one type name the same things and share most of their words."""
     if one.type.casefold() != other.type.casefold() or one.test != other.test:
         return False
+    if _VERSIONS.findall(one.message) != _VERSIONS.findall(other.message):
+        return False
     if one.names != other.names or one.type == "shell" or any(each.is_general or each.state for each in (one, other)):
         return False
     first, second = one.words, other.words
@@ -415,6 +422,13 @@ def is_near(one: Signature, other: Signature) -> bool:
     if min(len(first), len(second)) < _LEAST_NEAR:
         return False
     return len(first & second) >= NEAR * len(first | second)
+
+
+def _with_cause(found: Signature, text: str) -> Signature:
+    """Return the signature with the cause that is printed in a block below its line."""
+    shown = found.line if found.line in text else found.message
+    cause = cause_below(text.rpartition(shown)[2]) if shown and shown in text and not found.test else ""
+    return replace(found, message=normalise(f"{found.message}: {cause}")) if cause else found
 
 
 def _with_detail(found: Signature, text: str) -> Signature:
@@ -451,8 +465,15 @@ def normalise(message: str) -> str:
     text = _DATE.sub("<time>", _HOST.sub("<host>", text))
     imported = _IMPORTED.search(text) is not None
     text = _PLACE.sub(lambda match: _without_folders(match, imported=imported), _ID.sub("<id>", text))
-    text = _LISTED.sub("N, ...", _SPACE.sub(" ", _NUMBER.sub("N", text))).strip(" .:,;")
+    text = _LISTED.sub("N, ...", _SPACE.sub(" ", _NUMBER.sub(_numbered, text))).strip(" .:,;")
     return _shortened(text, MAX_LINE)
+
+
+def _numbered(match: re.Match[str]) -> str:
+    """Return what stands for a number: nothing of it, but of a version its first two parts."""
+    if _OF_VERSION.search(match.string, max(0, match.start() - _BEFORE), match.start()) is None:
+        return "N"
+    return ".".join(match[0].split(".")[:2])
 
 
 def _shortened(text: str, most: int) -> str:
