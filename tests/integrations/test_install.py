@@ -590,6 +590,8 @@ def test_who_distills_is_written_into_the_settings(tmp_path: Path) -> None:
         assert tomllib.loads(path.read_text()) == {"backups": 3, "llm": llm, "reminders": reminders}
         assert "# mine\nbackups = 3\n" in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    told = run_rbank(tmp_path, "install", "codex", "--distill", "agent").stdout
+    assert ("Lessons are made by the agent" in told, "Nothing was changed" in told) == (True, False)
 
 
 @promise(

@@ -81,7 +81,7 @@ def install(
     else:
         said = [install_text(changes, dry_run=dry_run)]
         if registration is not None:
-            said += [] if changed else ["Nothing was changed."]
+            said += [] if changed or distilled else ["Nothing was changed."]
             said += [registration.says] if registration.command else []
             said += [distilled, *(f"To do: {each}" for each in still)]
         print_text("\n".join(filter(None, said)))

@@ -188,8 +188,9 @@ def locked(path: Path) -> int | None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what servers that were killed have left behind, and the directory when nothing else is there.
+    """Remove what servers that were killed have left behind, and our own directory when nothing else is there.
 
+    A directory that a person has named stays: it may be wanted for something else.
     A log with words in it stays for a week, because it may say why. Whoever starts a server makes the directory again.
     """
     with suppress(OSError):
@@ -199,7 +200,8 @@ def sweep(folder: Path) -> None:
             if descriptor is not None:
                 clear(place)
                 os.close(descriptor)
-        folder.rmdir()
+        if folder == _usual_folder():
+            folder.rmdir()
 
 
 def clear(place: Place) -> None:
