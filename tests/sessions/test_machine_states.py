@@ -197,6 +197,21 @@ SAME = {
         error='Error: Kubernetes cluster unreachable: Get "http://localhost:8080/version": dial tcp 127.0.0.1:8080: '
               "connect: connection refused",
     ),
+    "a role that another driver asks for": Met(
+        command="python3 load.py", repair="createuser app",
+        printed='psycopg2.OperationalError: connection to server at "localhost" (127.0.0.1), port 5432 failed: FATAL:  '
+                'role "app" does not exist',
+        later="npm run seed", error='error: role "app" does not exist',
+    ),
+    "a database that is not there": Met(
+        command="psql shop", printed='psql: error: FATAL:  database "shop" does not exist', repair="createdb shop",
+        later="python3 manage.py migrate",
+        error='django.db.utils.OperationalError: FATAL:  database "shop" does not exist',
+    ),
+    "a program that may not run, with another task": Met(
+        command="./gradlew build", printed="bash: ./gradlew: Permission denied", repair="chmod +x gradlew",
+        later="./gradlew test", error="/bin/sh: 1: ./gradlew: Permission denied",
+    ),
     "a service of one's own": Met(
         command="npx newman run shop.json", printed="Error: connect ECONNREFUSED 127.0.0.1:8000",
         repair="docker compose up -d api", later="pytest -q e2e",
@@ -207,6 +222,14 @@ SAME = {
 }  # fmt: skip
 
 OTHER = {
+    "another role": Met(
+        command="psql shop", printed='psql: error: FATAL:  role "app" does not exist', repair="createuser app",
+        later="npm run seed", error='error: role "till" does not exist',
+    ),
+    "another program that may not run": Met(
+        command="./gradlew build", printed="bash: ./gradlew: Permission denied", repair="chmod +x gradlew",
+        later="./deploy.sh", error="bash: ./deploy.sh: Permission denied",
+    ),
     "another port of another command": Met(
         command="node app.js", printed=TAKEN_4000, repair="fuser -k 4000/tcp",
         later="node worker.js", error="Error: listen EADDRINUSE: address already in use :::4100",

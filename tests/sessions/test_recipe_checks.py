@@ -494,6 +494,11 @@ OLD_JAVA = (
     ("said", "title"),
     [
         (OLD_JAVA, "error: Fatal error compiling: error: release version 21 not supported"),
+        (
+            "#9 1.2 npm error\n#9 1.3 npm error Missing: ky@1.2.3 from lock file\n#9 ERROR: process did not complete "
+            "successfully: exit code: 1",
+            "npm: Missing: ky@N from lock file",
+        ),
         ("Error: Cannot find module './helpers/util'", "Error: Cannot find module './helpers/util'"),
         ("Error: Cannot find module '../../money/util'", "Error: Cannot find module './money/util'"),
         ("Error: Cannot find module './util'", "Error: Cannot find module './util'"),

@@ -26,6 +26,12 @@ REFUSED = re.compile(
     r"|can't connect to (?:\w+ )?server on [^\n]{1,200}\((?:111|61)\)",
     re.IGNORECASE,
 )
+_ABSENT = re.compile(
+    r"\b(?P<what>role|database) \"(?P<name>[^\"\n]{1,80})\" does not exist"
+    r"|\bUnknown database '(?P<unknown>[^'\n]{1,80})'"
+)
+"""A server of databases lacks what a client asks for; every driver says so in an exception of its own."""
+_NOT_RUN = re.compile(r"^(?:/\S+/)?(?:ba|z|da|k)?sh: (?:line )?(?:\d{1,5}: )?(?P<file>\S+): Permission denied$")
 _DENIED = re.compile(r"permission denied|EACCES|access denied|\(13\)|not permitted", re.IGNORECASE)
 _UNREACHED = re.compile(
     rf"{REFUSED.pattern}|(?:connect|dial|socket|daemon|aborted)[^\n]{{0,200}}(?:ENOENT|no such file)|connect ENOENT"
@@ -91,6 +97,8 @@ def state_of(line: str, below: str = "", command: str = "") -> MachineState | No
             return MachineState(kind="no room")
         if _TOO_MANY_FILES.search(line):
             return MachineState(kind="too many files")
+    if (named := _named(line, command)) is not None:
+        return MachineState(kind=named)
     text = "\n".join((line, *below.splitlines()[:_BELOW]))
     if (taken := PORT_TAKEN.search(line)) is not None:
         found = _nearest(text, taken)
@@ -102,6 +110,17 @@ def state_of(line: str, below: str = "", command: str = "") -> MachineState | No
         return None
     host, port = found
     return MachineState(kind=f"refused {port}", thing="" if host is None else f"{host}:{port}", by_command=True)
+
+
+def _named(line: str, command: str) -> str | None:
+    """Return the state that a line names by itself: what a server lacks, or a program that may not run."""
+    if (absent := _ABSENT.search(line)) is not None:
+        return f"no {absent['what'] or 'database'} {absent['name'] or absent['unknown']}"
+    refused = next((found for each in line.splitlines() if (found := _NOT_RUN.match(each.strip()))), None)
+    if refused is None:
+        return None
+    runs = re.search(rf"(?:^|[;&|(])\s*{re.escape(refused['file'])}(?=\s|$)", command)
+    return None if runs is None else f"may not run {refused['file']}"
 
 
 def stated_line(text: str) -> str | None:

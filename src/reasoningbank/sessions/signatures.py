@@ -30,6 +30,8 @@ _LEAST_NEAR = 3
 _LEAST_NAME = 3
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_BUILT = re.compile(r"^#\d{1,4} \d{1,6}\.\d{1,6} ", re.MULTILINE)
+"""What a build of an image prints before each line of what it runs: the step, and the seconds since it began."""
 _TYPE = (
     r"(?:(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60})?"
     r"(?:Error|Exception|Warning|Failure|Fault|Interrupt|DoesNotExist|Configured|Found|Refused|Denied|Expired|Timeout)"
@@ -337,7 +339,7 @@ def signature_of(output: str, action: str = "") -> Signature | None:
         output: What the command printed.
         action: The command that failed; it belongs to the signature of an error that says nothing of its cause.
     """
-    text = _ESCAPES.sub("", output[-_SEARCHED:]).replace("\r\n", "\n")
+    text = _BUILT.sub("", _ESCAPES.sub("", output[-_SEARCHED:]).replace("\r\n", "\n"))
     found = _decisive(text)
     if found is None:
         return None
