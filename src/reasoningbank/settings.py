@@ -21,6 +21,8 @@ from reasoningbank.errors import ConfigurationError, InvalidInput
 
 PREFIX = "REASONINGBANK_"
 FILE_NAME = "settings.toml"
+BANKS = "banks"
+"""The directory below the data directory in which the files of banks are."""
 SQLITE = "sqlite:///"
 """The beginning of the URL of a file or a directory of banks; a fourth slash begins an absolute path."""
 POSTGRESQL = ("postgresql", "postgres")

@@ -39,7 +39,18 @@ SCOPE = Scope(tenant="acme", project="shop")
 HOOK = [str(RBANK), "hook", "session-start", "--tenant", "acme", "--project", "shop"]
 SERVE = ["serve", "--tenant", "acme", "--project", "shop"]
 START = json.dumps({"session_id": "s-1", "hook_event_name": "SessionStart", "source": "startup"}).encode()
-HEAVY = ("numpy", "apsw", "mcp", "onnxruntime", "opentelemetry", "tokenizers", "tiktoken", "redact_secret", "click")
+HEAVY = (
+    "numpy",
+    "apsw",
+    "mcp",
+    "onnxruntime",
+    "opentelemetry",
+    "tokenizers",
+    "tiktoken",
+    "redact_secret",
+    "click",
+    "reasoningbank.storage",
+)
 
 
 @pytest.fixture

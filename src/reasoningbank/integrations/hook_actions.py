@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import BankError, InvalidInput, UnreadableTranscript
 from reasoningbank.safety.file_access import append_line
 from reasoningbank.settings import (
+    BANKS,
     Settings,
     client_directory,
     data_directory,
@@ -271,7 +272,6 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     if task == "":
         return ""
     from reasoningbank.integrations.shared_server import Unanswered, ask, question
-    from reasoningbank.storage import BANKS
 
     scope, session = scope_of(payload, place, settings), payload.session[:MOST_OF_A_SESSION]
     url = place.url or settings.url

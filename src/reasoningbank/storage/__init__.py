@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from reasoningbank.settings import POSTGRESQL, SQLITE, absolute_url, split_vectors
+from reasoningbank.settings import BANKS, POSTGRESQL, SQLITE, absolute_url, split_vectors
 from reasoningbank.storage.store import Storage
-
-BANKS = "banks"
-"""The directory below the data directory in which the files of banks are."""
-
 
 BACKUPS = "backups"
 """The directory below it in which automatic backups are, in a folder per tenant."""
