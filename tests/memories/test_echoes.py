@@ -44,8 +44,8 @@ def echo(bank: Bank) -> tuple[Memory, Memory]:
 @promise(
     "trust:echo",
     "What a session records after its connection was shown nearly the same, in a search or read in any other way, is "
-    "linked with that, stays a candidate of at most 0.6 whatever agents say of it, and goes into quarantine and out of "
-    "it with what it repeats; so does what it was shown with more beside it.",
+    "linked with that, stays an unconfirmed candidate of at most 0.6 whatever agents say of it, and goes "
+    "into quarantine and out of it with what it repeats; so does what it was shown with more beside it.",
     source="issue Trust",
 )
 def test_an_echo_proves_nothing_and_goes_where_its_original_goes(local_bank: Bank) -> None:
@@ -63,6 +63,20 @@ def test_an_echo_proves_nothing_and_goes_where_its_original_goes(local_bank: Ban
     local_bank.quarantine.release(quarantine_id=report.id)
     assert {local_bank.get(each).state for each in (again.id, later.id)} == {"candidate"}
     assert local_bank.get(original.id).state == "active"
+
+
+@promise("trust:echo")
+def test_no_agents_praise_confirms_an_echo_and_the_answer_says_why(local_bank: Bank) -> None:
+    original, again = echo(local_bank)
+    with speaking("third"):
+        local_bank.search(QUESTION, session="third", unproven=5)
+        rated = local_bank.feedback(again.id, helpful=True, session="third", rater="agent")
+        local_bank.outcome(again.id, succeeded=True, session="third", rater="agent")
+    assert "repeats what its session had been shown" in rated.message
+    assert "One client" not in rated.message
+    assert local_bank.get(again.id).standing == "claim"
+    local_bank.feedback(again.id, helpful=True)
+    assert (local_bank.get(again.id).standing, local_bank.get(original.id).standing) == ("confirmed", "claim")
 
 
 @promise("trust:echo")

@@ -665,6 +665,8 @@ def _why_less(memory: Memory, signal: Signal, wanted: int | None) -> str:
     """Return a sentence about a signal that weighs less than its type does; empty for any other."""
     if (signal.weight or 0) >= (wanted or 0):
         return ""
+    if signal.positive and ECHO_OF in memory.provenance:
+        return " It repeats what its session had been shown, and only a person's word counts for such a text."
     if signal.positive or not is_held(memory):
         return " One client has one voice for a memory, whatever its sessions are called."
     by = "A person stands by it" if memory.standing == "vouched" else "It is confirmed"

@@ -20,7 +20,7 @@ from reasoningbank.types.memory import Memory
 from reasoningbank.types.records import Given, Voices
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Signal
-from reasoningbank.types.standing import CONFIRMED, ENTERED
+from reasoningbank.types.standing import CONFIRMED, ECHO_OF, ENTERED
 
 _FOR_A_FILE = 2
 """The principals that it takes to confirm what came with a file: who wrote it is none."""
@@ -266,6 +266,8 @@ def _confirmed(memory: Memory, known: Voices) -> str:
     spoken = [each for each in said if each.positive and each.type in {"explicit", "outcome"}]
     if any(each.rater == "human" for each in spoken):
         return _BY_A_PERSON
+    if ECHO_OF in memory.provenance:  # what agents say for it they say for what it repeats
+        return ""
     count = len(independent(memory, spoken, known))
     least = _FOR_A_FILE if memory.provenance.get(ENTERED) == "import" else 1
     return f"{count} other session{'s' if count > 1 else ''}" if count >= least else ""
