@@ -318,7 +318,8 @@ def why_known(memory: Memory) -> str:
     if not twin:
         return ""
     beside = "This one is stored beside it; consolidation makes one of both."
-    return f"Known already: memory {twin} has the same text. {beside} Rate that one where it helped."
+    rate = "Where another client recorded that one and it helped, rate it."
+    return f"Known already: memory {twin} has the same text. {beside} {rate}"
 
 
 REWRITE = "Write what was observed and what follows from it, not instructions to the agent that reads it."
