@@ -12,7 +12,7 @@ import pytest
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
-from reasoningbank.errors import NodeNotFound
+from reasoningbank.errors import NodeNotFound, PolicyError
 from reasoningbank.graph.render import to_llm_context
 from reasoningbank.memories.standing import speaking
 from reasoningbank.operations.text import question_answer_text, walk_text
@@ -104,12 +104,13 @@ def test_a_claim_does_not_take_the_place_of_a_persons_preference(bank: Bank) -> 
 @promise(
     "trust:graph-delete",
     "What an agent deletes from the graph leaves it at once and can be brought back by a person for 30 days, with its "
-    "edges and links; then it is erased.",
+    "edges and links; then it is erased. What a person stands by an agent does not delete there.",
     source="issue Trust",
 )
 def test_what_an_agent_deletes_from_the_graph_comes_back(open_bank: OpenBank, clock: FrozenClock) -> None:
     bank = open_bank()
-    told(bank)
+    with speaking(CONNECTION):
+        told(bank)
     memory = bank.record(title="Heat the depot", content="Heat it.", outcome="success", link_nodes=["depot"])
     until = bank.graph.delete("depot", reader="agent")
     assert until == clock.now() + timedelta(days=30)
@@ -118,7 +119,7 @@ def test_what_an_agent_deletes_from_the_graph_comes_back(open_bank: OpenBank, cl
     restored = bank.graph.restore("depot")
     assert (restored.nodes, restored.edges, restored.lessons, restored.left_out) == (1, 1, 1, 0)
     view = bank.graph.get("depot")
-    assert (view.node.standing, [edge.id for edge in view.edges]) == ("vouched", ["why"])
+    assert (view.node.standing, [edge.id for edge in view.edges]) == ("claim", ["why"])
     assert list(view.lessons.values()) == [memory.id]
     bank.edges.delete("why", reader="agent")
     bank.graph.delete("depot", reader="agent")
@@ -129,8 +130,27 @@ def test_what_an_agent_deletes_from_the_graph_comes_back(open_bank: OpenBank, cl
 
 
 @promise("trust:graph-delete")
-def test_a_person_erases_what_an_agent_has_deleted(bank: Bank) -> None:
+def test_no_agent_deletes_from_the_graph_what_a_person_stands_by(bank: Bank) -> None:
     told(bank)
+    for delete, name, command in (
+        (bank.graph.delete, "depot", "rbank graph delete depot"),
+        (bank.edges.delete, "why", "rbank graph delete-edge why"),
+    ):
+        with (
+            speaking(CONNECTION, surface="agent"),
+            pytest.raises(PolicyError, match="a person stands by it") as refused,
+        ):
+            delete(name)
+        assert command in str(refused.value.hint)
+    assert [edge.id for edge in bank.graph.get("depot").edges] == ["why"]
+    bank.edges.delete("why")
+    assert bank.graph.get("depot").edges == ()
+
+
+@promise("trust:graph-delete")
+def test_a_person_erases_what_an_agent_has_deleted(bank: Bank) -> None:
+    with speaking(CONNECTION):
+        told(bank)
     bank.graph.delete("depot", reader="agent")
     assert bank.graph.delete("depot") is None
     with pytest.raises(NodeNotFound):

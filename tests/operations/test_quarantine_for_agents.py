@@ -17,6 +17,7 @@ from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.calls import Caller
 from reasoningbank.mcp.protocol_sessions import SCOPES
 from reasoningbank.mcp.tools import REVIEW, Tools
+from reasoningbank.memories.standing import speaking
 from reasoningbank.operations.operation import PROFILES, Operation, inputs_of
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.operations.text import session_outcome_text
@@ -263,7 +264,9 @@ def test_an_agent_erases_no_node_that_a_memory_in_quarantine_links(tmp_path: Pat
         assert (refused.status_code, refused.json()["error"]) == (403, "memory_quarantined")
         assert "node 'a' stays" in refused.json()["message"]
         assert guarded.state() == before
-        assert guarded.rest.delete("/api/v1/graph/nodes/b").status_code == 200
+        with guarded.banks.use("acme", "shop") as bank, speaking("client"):
+            bank.graph.add([Node(id="c", label="Event", text="It fell again.")])
+        assert guarded.rest.delete("/api/v1/graph/nodes/c").status_code == 200
         with guarded.banks.use("acme", "shop") as bank:
             bank.graph.delete("a")
     finally:

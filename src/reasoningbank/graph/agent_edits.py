@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reasoningbank.errors import NodeNotFound
+from reasoningbank.errors import NodeNotFound, PolicyError
 from reasoningbank.graph.import_records import RecordReader
 from reasoningbank.graph.importer import edge_record, node_record
 from reasoningbank.graph.nodes import words
@@ -64,6 +64,24 @@ def disputing(claim: Node, known: Node, entry: Mapping[str, str]) -> Edge:
         created_time=claim.updated_at,
         provenance=entry,
     )
+
+
+def refuse_taking_away(item: Node | Edge, command: str) -> None:
+    """Refuse that an agent deletes a node or an edge that stands higher than a claim, as with memories.
+
+    Args:
+        item: What would be deleted.
+        command: What a person runs instead.
+
+    Raises:
+        PolicyError: When a person stands by it.
+    """
+    if rank_of(item.standing) > 0:
+        what = "node" if isinstance(item, Node) else "edge"
+        raise PolicyError(
+            f"{what} {item.id[:80]!r} is not an agent's to delete: a person stands by it. Nothing was deleted.",
+            hint=f"A person does it with `{command} {item.id[:80]}`. An agent's own text is stored beside it.",
+        )
 
 
 def withdraw_node(transaction: Transaction, node: Node, *, at: datetime) -> None:

@@ -120,16 +120,19 @@ class Edges:
 
         Raises:
             EdgeNotFound: When this project has no such edge.
+            PolicyError: When an agent would delete what a person stands by; nothing was deleted.
         """
         reader = said_by(reader)
-        from reasoningbank.graph.agent_edits import forget, is_kept, withdraw_edge
+        from reasoningbank.graph.agent_edits import forget, is_kept, refuse_taking_away, withdraw_edge
         from reasoningbank.graph.nodes import existing_edge
         from reasoningbank.memories.standing import speaker
 
         name, now = check_graph_id("id", edge_id, InvalidEdge), self._context.clock.now()
         with observed("delete_memory", store=self._context.place), self._context.store().transaction() as transaction:
             if reader == "agent" or speaker():
-                withdraw_edge(transaction, existing_edge(transaction, name), at=now)
+                edge = existing_edge(transaction, name)
+                refuse_taking_away(edge, "rbank graph delete-edge")
+                withdraw_edge(transaction, edge, at=now)
                 return now + KEPT_FOR
             if is_kept(transaction, name):
                 forget(transaction, name)

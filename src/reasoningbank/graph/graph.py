@@ -188,9 +188,10 @@ class Graph:
         Raises:
             NodeNotFound: When this project has no such node.
             MemoryQuarantined: When a memory in quarantine links it and an agent would erase it; nothing was erased.
+            PolicyError: When an agent would delete what a person stands by; nothing was deleted.
         """
         reader = said_by(reader)
-        from reasoningbank.graph.agent_edits import forget, is_kept, withdraw_node
+        from reasoningbank.graph.agent_edits import forget, is_kept, refuse_taking_away, withdraw_node
         from reasoningbank.graph.nodes import existing_node
         from reasoningbank.memories.standing import speaker
         from reasoningbank.memories.states import refuse_quarantined
@@ -206,6 +207,7 @@ class Graph:
                         memory,
                         f"node {node_id[:80]!r} stays, for it links it; a person erases it with `rbank graph delete`.",
                     )
+                refuse_taking_away(node, "rbank graph delete")
                 withdraw_node(transaction, node, at=now)
                 return now + KEPT_FOR
             if is_kept(transaction, name):
