@@ -202,7 +202,7 @@ def test_what_is_read_without_a_search_is_delivered_as_well(
 def test_more_beside_a_text_makes_it_no_other_text(local_bank: Bank, text: str, *, is_echo: bool) -> None:
     original = recorded(local_bank, "first")
     local_bank.search(QUESTION, session="second")
-    again = recorded(local_bank, "second", "Calls over the network", text)
+    again = recorded(local_bank, "second", f"{TITLE}, noted again", text)
     assert (again.provenance.get("echo_of"), again.state) == (
         (original.id, "candidate") if is_echo else (None, "active")
     )

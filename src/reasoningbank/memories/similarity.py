@@ -95,7 +95,7 @@ LEAST_RETOLD = 5
 """A lesson of fewer words is told again by chance."""
 LONG_RETOLD = 8
 """A lesson of as many words is told again by nobody who has not read it."""
-SAME_SITUATION = 0.5
+SAME_SITUATION = 0.8
 """Least share of the words of a lesson's title and description in a text that tells it again for its situation."""
 
 _HEADINGS = frozenset(("task", "approach", "worked", "result", "tags", "tried", "wrong", "reached", "part", "pattern"))
