@@ -62,7 +62,7 @@ def test_a_command_is_done_by_the_running_server_and_prints_the_same(tmp_path: P
     assert (shown.returncode, shown.stderr) == (alone.returncode, alone.stderr)
     assert refused.returncode == 2
     assert json.loads(refused.stderr)["error"] == "empty_title"
-    assert not folder.exists()
+    assert folder.is_dir() and not any(folder.iterdir()), "a named directory stays, with nothing in it"
 
 
 @promise("cli:shared")

@@ -261,8 +261,8 @@ def test_the_nearest_experience_comes_whole_and_nothing_when_none_is_near(open_l
     bank.sessions.keep(solved("s2", "The export of orders drops the last row of every page"))
     bank.jobs.work()
     night = bank.search("checkout test fails every night", by="experience", limit=1)
-    assert [hit.title for hit in night.delivered] == [FROZEN["title"], second["title"]]
-    assert (night.memories, len(night.unproven)) == ((), 2)
+    assert [hit.title for hit in night.delivered] == [FROZEN["title"], second["title"], TESTS_RUN]
+    assert (night.memories, len(night.unproven)) == ((), 3)
     assert all(hit.unproven and hit.legs.keys() == {"task"} for hit in night.unproven)
     assert bank.search(ELSEWHERE, by="experience", k=5).delivered == ()
     assert bank.search("checkout test fails every night", by="experience", k=0).delivered == ()
