@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from reasoningbank.errors import MalformedAnswer
-from reasoningbank.llm.presentation import flags, is_label, only_presents, takes_back, withdraws
+from reasoningbank.llm.presentation import flags, is_label, only_presents, plain_key, takes_back, withdraws
 from reasoningbank.llm.prompt_echoes import texts_in
 from reasoningbank.llm.relaxed_json import UnreadableError, read_relaxed
 from reasoningbank.types.blank import is_blank
@@ -242,7 +242,7 @@ def _wraps(key: str, shape: type[BaseModel]) -> bool:
 
     Nor is a list of mistakes one of ways that worked, whatever its items look like.
     """
-    plain = _plain_key(key)
+    plain = plain_key(key)
     own = _KINDS.get(_only_list(shape))
     if own and own not in plain and any(kind in plain for kind in _KINDS.values()):
         return False
@@ -258,11 +258,12 @@ def _only_labels(value: Mapping[str, object], held: str) -> bool:
 
     What a tool gave back, or a user said, is no answer of the model.
     """
-    others = {_plain_key(key): each for key, each in value.items() if key != held}
-    of_a_tool = _OF_A_TOOL.fullmatch(_plain_key(held)) is not None
+    others = {plain_key(key): each for key, each in value.items() if key != held}
+    name = plain_key(held)
+    of_a_tool = _OF_A_TOOL.fullmatch(name) is not None
     if (of_a_tool and not _TOOL_NAMES.isdisjoint(others)) or others.get("role", "assistant") not in _ANSWERING:
         return False
-    called = _OF_A_CALL.fullmatch(_plain_key(held)) is not None
+    called = _OF_A_CALL.fullmatch(name) is not None
     return all(_is_label(key, each, called=called) for key, each in others.items())
 
 
@@ -312,8 +313,8 @@ _LEAST_TEXTS = 3 / 4
 
 def _is_item(value: Mapping[str, object], shape: type[BaseModel]) -> bool:
     """Return whether an object that stands where none of its list is named has nearly all texts of an item."""
-    given = {_plain_key(key) for key in value}
-    texts = [_plain_key(name) in given for name, field in shape.model_fields.items() if field.annotation is str]
+    given = {plain_key(key) for key in value}
+    texts = [plain_key(name) in given for name, field in shape.model_fields.items() if field.annotation is str]
     return sum(texts) >= max(1, _LEAST_TEXTS * len(texts))
 
 
@@ -329,20 +330,16 @@ def _decoded(value: object) -> object:
 
 def _has(value: Mapping[str, object], shape: type[BaseModel]) -> bool:
     names = _spellings(shape)
-    return any(_plain_key(key) in names for key in value)
-
-
-def _plain_key(key: str) -> str:
-    return re.sub(r"[\W_]", "", key.casefold())
+    return any(plain_key(key) in names for key in value)
 
 
 def _spellings(shape: type[BaseModel]) -> dict[str, str]:
     """Return the names of a shape by their plain spelling."""
     found = {}
     for name, field in shape.model_fields.items():
-        found[_plain_key(name)] = field.alias or name
+        found[plain_key(name)] = field.alias or name
         if field.alias:
-            found[_plain_key(field.alias)] = field.alias
+            found[plain_key(field.alias)] = field.alias
     return found
 
 
@@ -477,9 +474,9 @@ def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, obj
     names = _spellings(shape)
     result: dict[str, object] = {}
     for key, each in value.items():
-        known = names.get(_plain_key(key))
+        known = names.get(plain_key(key))
         if known is None:
-            plain = _plain_key(key)
+            plain = plain_key(key)
             if (
                 takes_back(plain, each, _not_chosen(value, shape))
                 or (key != _SPREAD and flags(key, each))
@@ -498,15 +495,15 @@ def _named(value: Mapping[str, object], shape: type[BaseModel]) -> dict[str, obj
 
 def _counts_otherwise(key: str, number: object, value: Mapping[str, object]) -> bool:
     """Return whether a further key gives another number for what a key of the answer counts."""
-    known = {_plain_key(name): each for name, each in value.items() if name != key and isinstance(each, (int, float))}
-    plain = _plain_key(key)
+    known = {plain_key(name): each for name, each in value.items() if name != key and isinstance(each, (int, float))}
+    plain = plain_key(key)
     return isinstance(number, (int, float)) and any(name in plain and each != number for name, each in known.items())
 
 
 def _not_chosen(value: Mapping[str, object], shape: type[BaseModel]) -> set[str]:
     """Return the words of an answer's closed lists that it has not chosen."""
     names = _spellings(shape)
-    chosen = {_plain_word(each) for key, each in value.items() if _plain_key(key) in names and isinstance(each, str)}
+    chosen = {_plain_word(each) for key, each in value.items() if plain_key(key) in names and isinstance(each, str)}
     closed = [get_args(field.annotation) for field in shape.model_fields.values()]
     words = {_plain_word(word) for each in closed for word in each if isinstance(word, str)}
     return words - chosen

@@ -258,6 +258,11 @@ _LABEL = re.compile(
 """Names of what explains or labels an answer. What stands under any other name may be about the answer itself."""
 
 
+def plain_key(key: str) -> str:
+    """Return the name of a field in small letters and without marks, as all its spellings have it."""
+    return re.sub(r"[\W_]", "", key.casefold())
+
+
 def is_label(key: str, names: Collection[str] = ()) -> bool:
     """Return whether a further key of an answer explains or labels it, so that a text may stand there.
 
@@ -290,7 +295,7 @@ def flags(key: str, value: object) -> bool:
         return any(flags(str(name), each) for name, each in value.items())
     if isinstance(value, list):
         return any(flags(key, each) for each in value)
-    plain = re.sub(r"[\W_]", "", key.casefold())
+    plain = plain_key(key)
     return value is True and not (_HARMLESS_FLAG.fullmatch(plain) or is_label(plain))
 
 
