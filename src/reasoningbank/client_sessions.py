@@ -46,7 +46,7 @@ _WRAPPERS = frozenset(
 )
 """What stands between a client and what it starts: shells and launchers."""
 _REAPERS = frozenset({"init", "launchd", "systemd"})
-"""What takes over a process whose parent has ended; a person's terminals descend from it, too."""
+"""Programs that take over a process whose parent has ended; a person's terminals descend from them, too."""
 _FARTHEST = 12
 _INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
 _AGENTS = frozenset(

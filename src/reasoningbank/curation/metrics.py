@@ -41,7 +41,7 @@ SETTLED_DAYS = 7
 _LATEST_DELIVERIES = 1_000
 _RESAMPLES = 1_000
 _MOST_DRAWN = 2_000
-"""Of more cases than these not the cases are drawn for an interval, but the sums that they come to."""
+"""Most cases that are drawn one by one for an interval; of more the sums that they come to are drawn."""
 _KEPT_FOR = timedelta(minutes=1)
 """So long numbers of a bank that was not written stand: the last days that they are of have hardly moved."""
 

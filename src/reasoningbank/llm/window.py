@@ -253,7 +253,7 @@ class LearnedWindow:
 
     @property
     def share(self) -> float:
-        """What a prompt counts there of what we count, beyond the reserve; never below 1."""
+        """The tokens of the server for one of ours, beyond the reserve; 1 or more."""
         return max(1.0, self._ratio * (1 - RESERVE))
 
     def in_our_tokens(self, size: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _CHAIN = re.compile(r"^Caused by:[ \t]*$", re.MULTILINE)
-"""What stands over each cause as cargo and programs in Rust print it."""
+"""The line over each cause, as cargo and programs in Rust print it."""
 _NUMBERED = re.compile(r"^\d{1,2}: ")
 _DRAWN = re.compile(r"^(?:\d{1,7} )?[|^]|^-->|^[-~^|\s]*$")
 """A line that quotes or points at a place of a file."""

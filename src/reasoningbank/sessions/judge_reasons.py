@@ -1,4 +1,4 @@
-"""Whether the reason of an opinion takes the answer back, or speaks for another verdict than the one beside it.
+"""Tell a reason that takes the judge's answer back, or speaks for another verdict than the one beside it.
 
 That a reason shares no word with the record says nothing against it: it may be written in another language, or say
 in other words what happened.

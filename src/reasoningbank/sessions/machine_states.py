@@ -71,7 +71,7 @@ _BELOW = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineState:
-    """What an error says of the machine, however it is worded.
+    """A state of the machine that an error reports, however it is worded.
 
     Attributes:
         kind: What is the matter.

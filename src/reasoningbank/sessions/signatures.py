@@ -31,7 +31,7 @@ _LEAST_NAME = 3
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _BUILT = re.compile(r"^#\d{1,4} \d{1,6}\.\d{1,6} ", re.MULTILINE)
-"""What a build of an image prints before each line of what it runs: the step, and the seconds since it began."""
+"""The step and the seconds that a build of an image prints before each line of what it runs."""
 _TYPE = (
     r"(?:(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60})?"
     r"(?:Error|Exception|Warning|Failure|Fault|Interrupt|DoesNotExist|Configured|Found|Refused|Denied|Expired|Timeout)"
@@ -159,9 +159,10 @@ _IMPORTED_ADDRESS = re.compile(r"(?P<mark>['\"])https?://[^\s'\"]{1,200}/(?P<nam
 """A module that is imported from an address is told by its name, as one that is imported from a path."""
 _FILE_NAME = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d(?:[\d_,]*\d)?(?:\.\d+)*(?![\w])")
-_OF_VERSION = re.compile(r"\b(?:version|release|edition)s?:? (?:is |of )?[<>=~^]{0,2} ?$", re.IGNORECASE)
-"""What stands before the number of a version: an error of another version is mended in another way."""
-_VERSIONS = re.compile(r"\b(?:version|release|edition)s?:? (?:is |of )?[<>=~^]{0,2} ?(\d[\d.]*)", re.IGNORECASE)
+_BEFORE_VERSION = r"\b(?:version|release|edition)s?:? (?:is |of )?[<>=~^]{0,2} ?"
+"""The words before the number of a version: an error of another version is mended in another way."""
+_OF_VERSION = re.compile(rf"{_BEFORE_VERSION}$", re.IGNORECASE)
+_VERSIONS = re.compile(rf"{_BEFORE_VERSION}(\d[\d.]*)", re.IGNORECASE)
 _BEFORE = 16
 _LISTED = re.compile(r"\bN(?:\w*, N){2,}\w*(?:, \.\.\.)?")
 _QUOTED = re.compile("['\"`\u2018]([\\w.@:-]{2,80})['\"`\u2019]")
@@ -306,7 +307,7 @@ class Signature:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What a recipe is looked up by: the key, and that of the thing that any command may meet in this state.
+        """The keys that a recipe is looked up by: its own, and that of the thing that any command may meet so.
 
         The same command is the same error at any port, another one is it at the same port of the same host.
         """

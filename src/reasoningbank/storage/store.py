@@ -260,7 +260,7 @@ class Store(StoreReader):
 
     @property
     def mark(self) -> Hashable:
-        """What is another value once anything was written that the bank keeps of memories, sessions and evidence."""
+        """A value that is another one once anything was written of memories, sessions and evidence."""
         return tuple(self._database.run(_MARK)[0])
 
     @property
