@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
-from reasoningbank.storage.rows import Row, Value
+from reasoningbank.storage.rows import Row, Value, checksum
 
 MAX_VALUES = 16_384
 """Most values that one statement is given at once; SQLite takes 32,766 and PostgreSQL 65,535."""
+_VECTORS_READ = 500
 _ROW_OF_VALUES = re.compile(r"\bVALUES (\(\?(?:, \?)*\))")
 
 
@@ -18,8 +19,10 @@ def statements_of(sql: str, rows: Sequence[Row]) -> Sequence[tuple[str, list[Val
 
     A statement with a list of ``VALUES`` gets as many rows as it may have at once; None for any other, and for one row.
     """
+    if len(rows) < 2:
+        return None
     place = _ROW_OF_VALUES.search(sql)
-    if place is None or len(rows) < 2:
+    if place is None:
         return None
     found: list[tuple[str, list[Value]]] = []
     size = max(1, MAX_VALUES // len(rows[0]))
@@ -74,3 +77,23 @@ class Writer(RowSource, Protocol):
 
     def forget_words(self, table: str, key: int) -> None:
         """Take the words of a row out of the table's index; called before they change and before the row goes."""
+
+
+def damaged_vectors(source: RowSource, table: str, key: str, name: str) -> list[str]:
+    """Return a defect for each vector of a table whose row is not what was written.
+
+    Args:
+        source: Where the rows come from.
+        table: A table with a column of vectors and one of their checksums.
+        key: Its column of whole numbers from zero.
+        name: The words that a vector is named with, before its key.
+    """
+    problems: list[str] = []
+    statement = f"SELECT {key}, vector, checksum FROM {table} WHERE {key} > ? ORDER BY {key} LIMIT ?"  # noqa: S608
+    last = -1
+    while rows := source.run(statement, (last, _VECTORS_READ)):
+        problems += [
+            f"{name} {row[0]!r} does not hold what was written to it" for row in rows if checksum(row[:2]) != row[2]
+        ]
+        last = cast(int, rows[-1][0])
+    return problems

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar, cast
 
 from reasoningbank.errors import EdgeNotFound, InvalidInput, ModelMismatch, NodeNotFound, StoreCorrupt
-from reasoningbank.storage.connection import RowSource, Writer
+from reasoningbank.storage.connection import RowSource, Writer, damaged_vectors
 from reasoningbank.storage.database import GraphReader
 from reasoningbank.storage.rows import (
     ALL_ROWS,
@@ -471,7 +471,12 @@ class GraphTables:
     def problems(self) -> list[str]:
         """Return every defect; a node, an edge or a link that is damaged raises StoreCorrupt."""
         dangling = [message.format(row[0]) for statement, message in _DANGLING for row in self._source.run(statement)]
-        return [*dangling, *self._derived_problems(), *self._row_problems(), *self._vector_problems()]
+        return [
+            *dangling,
+            *self._derived_problems(),
+            *self._row_problems(),
+            *damaged_vectors(self._source, "graph_vectors", "item", "the vector of graph item"),
+        ]
 
     def _derived_problems(self) -> list[str]:
         """Return tags and vectors without their node or edge, and the other way round."""
@@ -499,17 +504,6 @@ class GraphTables:
         while edges := self.edge_page(limit=_BATCH, offset=offset):
             offset += len(edges)
         self.pointers()
-        return problems
-
-    def _vector_problems(self) -> list[str]:
-        problems: list[str] = []
-        statement = "SELECT item, vector, checksum FROM graph_vectors WHERE item > ? ORDER BY item LIMIT ?"
-        last = -1
-        while rows := self._source.run(statement, (last, _BATCH)):
-            for number, vector, stored in rows:
-                if checksum((number, vector)) != stored:
-                    problems.append(f"the vector of graph item {number!r} does not hold what was written to it")
-            last = cast(int, rows[-1][0])
         return problems
 
     def _nodes(self, rows: Sequence[Row]) -> list[Node]:

@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import cast
 
 from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, ScopeViolation
-from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.connection import RowSource, damaged_vectors
 from reasoningbank.storage.rows import (
     ALL_ROWS,
     LEGS_PER_KEY,
@@ -508,7 +508,7 @@ class MemoryTables:
 
     def problems(self) -> list[str]:
         """Return every defect: rows that are not whole, and beliefs that do not follow from their evidence."""
-        return [*self._torn(), *self._damaged_vectors()]
+        return [*self._torn(), *damaged_vectors(self._source, "vectors", "id", "vector number")]
 
     def column_problems(self, expected: Mapping[str, tuple[float, bytes]]) -> list[str]:
         """Return which memories have another confidence and fingerprint in their filter columns than these."""
@@ -526,17 +526,6 @@ class MemoryTables:
     def _torn(self) -> list[str]:
         """Return rows that belong together and are not all there."""
         return [message.format(row[0]) for statement, message in _TORN for row in self._source.run(statement)]
-
-    def _damaged_vectors(self) -> list[str]:
-        problems: list[str] = []
-        statement = "SELECT id, vector, checksum FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
-        last = -1
-        while rows := self._source.run(statement, (last, _BATCH)):
-            for name, vector, stored in rows:
-                if checksum((name, vector)) != stored:
-                    problems.append(f"vector number {name!r} does not hold what was written to it")
-            last = cast(int, rows[-1][0])
-        return problems
 
     def _revision(self, row: Row) -> Memory:
         with decoding("an earlier version"):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from reasoningbank.storage.connection import RowSource
+from reasoningbank.storage.connection import RowSource, damaged_vectors
 from reasoningbank.storage.memory_tables import MEMORIES, memory_from
 from reasoningbank.storage.rows import (
     ALL_ROWS,
@@ -463,7 +463,11 @@ class SessionTables:
     def problems(self) -> list[str]:
         """Return every defect; a row that is damaged raises StoreCorrupt."""
         found = [message.format(row[0]) for statement, message in _TORN for row in self._source.run(statement)]
-        return [*found, *self._trajectory_problems(), *self._vector_problems()]
+        return [
+            *found,
+            *self._trajectory_problems(),
+            *damaged_vectors(self._source, "trace_vectors", "number", "the vector of trace number"),
+        ]
 
     def _trajectory_problems(self) -> list[str]:
         problems: list[str] = []
@@ -478,17 +482,6 @@ class SessionTables:
                     problems.append(f"trajectory {entry.id!r} would be captured a second time")
                 self.judgements(entry.id)
             offset += len(batch)
-        return problems
-
-    def _vector_problems(self) -> list[str]:
-        problems: list[str] = []
-        statement = "SELECT number, vector, checksum FROM trace_vectors WHERE number > ? ORDER BY number LIMIT ?"
-        last = -1
-        while rows := self._source.run(statement, (last, _BATCH)):
-            for number, vector, stored in rows:
-                if checksum((number, vector)) != stored:
-                    problems.append(f"the vector of trace number {number!r} does not hold what was written to it")
-            last = cast(int, rows[-1][0])
         return problems
 
     def _number(self, kind: str, name: str) -> int:

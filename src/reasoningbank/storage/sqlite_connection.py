@@ -221,6 +221,8 @@ class ConnectionSource:
 
         A statement with a list of ``VALUES`` gets as many rows as it may have at once.
         """
+        if len(rows) == 1:
+            return self.run(sql, rows[0])
         parts = statements_of(sql, rows)
         if parts is None:
             return self._run_each(sql, rows)
