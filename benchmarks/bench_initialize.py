@@ -6,15 +6,14 @@ Both are started alternately on the same machine; the difference of the medians 
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+
+from stdio_connection import StdioConnection
 
 LIMIT_MILLISECONDS = 100.0
 """What our code may add to the SDK's own time."""
@@ -43,12 +42,6 @@ async def main():
 
 anyio.run(main)
 """
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +63,7 @@ class Comparison:
 
 
 def compare(runs: int = RUNS) -> Comparison:
-    """Starts both servers alternately; the first pair, which fills the file cache, is not counted."""
+    """Start both servers alternately; the first pair, which fills the file cache, is not counted."""
     ours: list[float] = []
     bare: list[float] = []
     with tempfile.TemporaryDirectory() as home:
@@ -81,28 +74,14 @@ def compare(runs: int = RUNS) -> Comparison:
 
 
 def seconds_to_answer(arguments: list[str], home: Path) -> float:
-    """Seconds from starting Python with these arguments to the answer to ``initialize``."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-    environment |= {"REASONINGBANK_HOME": str(home), "REASONINGBANK_SHARED": "false"}
-    started = time.perf_counter()
-    with subprocess.Popen(
-        [sys.executable, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
-        process.stdin.flush()
-        answer = process.stdout.readline()
-        elapsed = time.perf_counter() - started
-        process.stdin.close()
-        process.wait(timeout=30)
-    if "serverInfo" not in json.loads(answer)["result"]:
-        raise SystemExit(f"no answer to initialize: {answer[:200]!r}")
-    return elapsed
+    """Return the seconds from starting Python with these arguments to the answer to ``initialize``."""
+    own = {"REASONINGBANK_HOME": str(home), "REASONINGBANK_SHARED": "false"}
+    with closing(StdioConnection([sys.executable, *arguments], home, own)) as connection:
+        return connection.hello()
 
 
 def main() -> int:
-    """Prints the medians, their ratio and their difference."""
+    """Print the medians, their ratio and their difference."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
     comparison = compare(runs)
     for name, values in (("bare SDK", comparison.bare), ("reasoningbank", comparison.ours)):

@@ -29,6 +29,7 @@ from typing import Any
 
 import corpus
 import numpy
+from stdio_connection import StdioConnection
 
 OURS = "ReasoningBank"
 PACKAGES = {
@@ -287,65 +288,27 @@ class Server:
 
 
 class Session:
-    """A connection to a server that was started for it."""
+    """A server that records texts, started for it.
+
+    Args:
+        server: The server.
+        home: A directory of its own.
+    """
 
     def __init__(self, server: Server, home: Path) -> None:
-        self._server = server
-        self._number = 0
         home.mkdir(parents=True, exist_ok=True)
-        known = {key: value for key, value in os.environ.items() if not key.startswith("REASONINGBANK_")}
-        self.began = time.perf_counter()
-        self.process = subprocess.Popen(
-            list(server.command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            cwd=home,
-            env=known | {"HOME": str(home)} | dict(server.variables),
-        )
-
-    def ask(self, method: str, **params: object) -> dict[str, Any]:
-        """Ask and wait for the answer."""
-        self._number += 1
-        self._tell({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            with suppress(json.JSONDecodeError):
-                answer = json.loads(line)
-                if answer.get("id") == self._number and "method" not in answer:
-                    return dict(answer)
-        raise EOFError(f"{self._server.command[0]} ended")
-
-    def _tell(self, message: Mapping[str, object]) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
-
-    def hello(self) -> float:
-        """Go through the handshake; return seconds since the start."""
-        client = {"name": "bench", "version": "1"}
-        self.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
-        took = time.perf_counter() - self.began
-        self._tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        return took
+        self._server = server
+        self.connection = StdioConnection(server.command, home, {"HOME": str(home)} | dict(server.variables))
 
     def record(self, number: int) -> float:
         """Record a text; return the seconds it took."""
         text = corpus.sentences()[number]
-        arguments = json.loads(
-            json.dumps(self._server.arguments).replace("{n}", str(number)).replace('"{text}"', json.dumps(text))
-        )
-        begun = time.perf_counter()
-        answer = self.ask("tools/call", name=self._server.tool, arguments=arguments)
-        took = time.perf_counter() - begun
-        if "error" in answer or answer["result"].get("isError"):
-            raise ValueError(json.dumps(answer)[:300])
-        return took
+        filled = json.dumps(self._server.arguments).replace("{n}", str(number)).replace('"{text}"', json.dumps(text))
+        return self.connection.call(self._server.tool, json.loads(filled))
 
     def held(self) -> float:
         """Return the megabytes that the process and its children have to themselves or share in parts."""
-        found, queue = 0.0, [self.process.pid]
+        found, queue = 0.0, [self.connection.process.pid]
         while queue:
             pid = queue.pop()
             with suppress(OSError):
@@ -357,17 +320,6 @@ class Session:
                     for child in (task / "children").read_text().split()
                 ]
         return found
-
-    def close(self) -> None:
-        """End the server."""
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
 
 def servers(folder: Path, newer: str) -> dict[str, Server]:
@@ -431,7 +383,7 @@ def started(found: Mapping[str, Server], rounds: int, folder: Path) -> tuple[lis
         for name, server in list(left.items()):
             session = Session(server, folder / f"home-{name.replace(' ', '-')}")
             try:
-                first.figures.setdefault(name, []).append(session.hello())
+                first.figures.setdefault(name, []).append(session.connection.hello())
                 time.sleep(1.0)
                 idle.figures.setdefault(name, []).append(session.held())
                 session.record(1_000 + number)
@@ -441,12 +393,12 @@ def started(found: Mapping[str, Server], rounds: int, folder: Path) -> tuple[lis
                 for row in (first, idle):
                     row.figures.pop(name, None)
             finally:
-                session.close()
+                session.connection.close()
     with ExitStack() as stack:
         sessions = {name: Session(server, folder / f"home-{name.replace(' ', '-')}") for name, server in left.items()}
         for session in sessions.values():
-            stack.callback(session.close)
-            session.hello()
+            stack.callback(session.connection.close)
+            session.connection.hello()
             session.record(2_000)
         for number in range(rounds):
             for name, session in sessions.items():

@@ -6,95 +6,34 @@ It ends with status 1 when a relay is above its limits.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from stdio_connection import StdioConnection
 
 MOST_SECONDS, MOST_MEGABYTES = 0.1, 30.0
 """What a relay may cost in CPU and in memory."""
 WINDOWS, RUNS = 8, 5
 _TICK = os.sysconf("SC_CLK_TCK")
-_INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
-}
 
 
-def call(number: int, tool: str, **arguments: object) -> dict[str, Any]:
-    """A call of a tool."""
-    params = {"name": tool, "arguments": arguments}
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-
-
-@dataclass
-class Window:
-    """One process of ``rbank serve`` and what it has answered so far."""
-
-    home: Path
-    run_directory: Path | None
-    started: float = field(default_factory=time.perf_counter)
-
-    def __post_init__(self) -> None:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("REASONINGBANK_")}
-        kept.pop("PYTHONDONTWRITEBYTECODE", None)
-        own = {"REASONINGBANK_HOME": str(self.home), "REASONINGBANK_PROJECT": "bench"}
-        own |= (
-            {"REASONINGBANK_RUN_DIRECTORY": str(self.run_directory), "REASONINGBANK_IDLE_MINUTES": "0.05"}
-            if self.run_directory
-            else {"REASONINGBANK_SHARED": "false"}
-        )
-        self.process = subprocess.Popen(
-            [str(Path(sys.executable).parent / "rbank"), "serve"],
-            env=kept | own,
-            cwd=self.home,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def tell(self, message: dict[str, Any]) -> None:
-        """Send a message."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def answer(self) -> float:
-        """Wait for one answer; return the seconds since the process was started."""
-        assert self.process.stdout is not None
-        if b'"result"' not in self.process.stdout.readline():
-            raise SystemExit("a window gave no answer")
-        return time.perf_counter() - self.started
-
-    def hello(self) -> tuple[float, float]:
-        """Go through the handshake; return when ``initialize`` and the list of tools were answered."""
-        self.tell(_INITIALIZE)
-        first = self.answer()
-        self.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        self.tell({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
-        return first, self.answer()
-
-    def search(self) -> float:
-        """Search; return when it was answered."""
-        self.tell(call(3, "memory_search", query="a flaky network call"))
-        return self.answer()
-
-    def close(self) -> None:
-        """Close the window."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
+def window(home: Path, run_directory: Path | None) -> StdioConnection:
+    """Return a process of ``rbank serve`` that was started just now: a relay where there is a run directory."""
+    own = {"REASONINGBANK_HOME": str(home), "REASONINGBANK_PROJECT": "bench"}
+    own |= (
+        {"REASONINGBANK_RUN_DIRECTORY": str(run_directory), "REASONINGBANK_IDLE_MINUTES": "0.05"}
+        if run_directory
+        else {"REASONINGBANK_SHARED": "false"}
+    )
+    return StdioConnection([str(Path(sys.executable).parent / "rbank"), "serve"], home, own)
 
 
 def used(pid: int) -> tuple[float, float, float]:
@@ -143,25 +82,23 @@ class Measured:
     total_cpu: list[float] = field(default_factory=list)
     total_share: list[float] = field(default_factory=list)
 
-    def take(self, windows: list[Window], folder: Path | None, searching: bool) -> None:
+    def take(self, windows: list[StdioConnection], folder: Path | None, searching: bool) -> None:
         """Note what windows do and cost."""
-        for window in windows:
-            first, listed = window.hello()
-            self.initialize.append(first)
-            self.tools.append(listed)
+        for each in windows:
+            self.initialize.append(each.hello())
+            each.ask("tools/list")
+            self.tools.append(time.perf_counter() - each.began)
         if searching:
-            for window in windows:
-                asked = time.perf_counter()
-                window.search()
-                self.search.append(time.perf_counter() - asked)
-        costs = [used(window.process.pid) for window in windows]
+            for each in windows:
+                self.search.append(each.call("memory_search", {"query": "a flaky network call"}))
+        costs = [used(each.process.pid) for each in windows]
         beside = [used(pid) for pid in servers_in(folder)] if folder else []
         self.cpu += [cpu for cpu, _, _ in costs]
         self.most += [most for _, most, _ in costs]
         self.total_cpu.append(sum(cpu for cpu, _, _ in costs + beside))
         self.total_share.append(sum(share for _, _, share in costs + beside))
-        for window in windows:
-            window.close()
+        for each in windows:
+            each.close()
 
     def say(self, title: str) -> None:
         """Print the medians and the largest."""
@@ -188,7 +125,7 @@ def measured(home: Path, folder: Path | None, windows: int, runs: int, *, warm: 
         if folder and not warm:
             end(folder)
         result = found if run else Measured()
-        result.take([Window(home, folder) for _ in range(windows)], folder, searching)
+        result.take([window(home, folder) for _ in range(windows)], folder, searching)
     if folder:
         end(folder)
     return found
@@ -203,10 +140,11 @@ def main() -> int:
         home, folder = base / "home", base / "run"
         home.mkdir()
         folder.mkdir(mode=0o700)
-        first = Window(home, None)
+        first = window(home, None)
         first.hello()
-        first.tell(call(9, "memory_record", title="Retry flaky network calls", content="Back off.", outcome="success"))
-        first.answer()
+        first.call(
+            "memory_record", {"title": "Retry flaky network calls", "content": "Back off.", "outcome": "success"}
+        )
         first.close()
         relay = measured(home, folder, 1, 2 * runs, warm=True, searching=False)
         relay.say("one window, a relay, the server runs; only connected")
