@@ -80,15 +80,12 @@ def transcript(number: int) -> str:
         if step % 10 == 9:
             seen += "\n=== 12 passed in 0.31s ===" if last else "\n=== 2 failed, 10 passed in 0.35s ==="
         thought = " ".join(RANDOM.choices(WORDS, k=25))
-        content = [
-            {"type": "text", "text": thought},
-            {
-                "type": "tool_use",
-                "id": call,
-                "name": "Bash",
-                "input": {"command": command, "description": thought[:40]},
-            },
-        ]
+        tool: dict[str, object] = {"name": "Bash", "input": {"command": command, "description": thought[:40]}}
+        if step == STEPS - 2:
+            old, new = RANDOM.choices(WORDS, k=2)
+            changed = {"file_path": "/home/dev/app/src/app/client.py", "old_string": old, "new_string": new}
+            tool = {"name": "Edit", "input": changed}
+        content = [{"type": "text", "text": thought}, {"type": "tool_use", "id": call, **tool}]
         answer = {"type": "tool_result", "tool_use_id": call, "content": seen, "is_error": failed}
         if failed:
             answer["content"] = f"Exit code 1\n{seen}"
