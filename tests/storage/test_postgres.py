@@ -32,7 +32,7 @@ from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
 from reasoningbank.types.records import Indexed, Pool
 from reasoningbank.types.scope import Scope
-from storage.contract.base import EVERYTHING, fill, indexed, lesson
+from storage.contract.base import EAST, EVERYTHING, fill, indexed, lesson, vector
 
 psycopg = pytest.importorskip("psycopg")
 HOME = Path("unused")
@@ -148,7 +148,7 @@ def shared_place() -> Iterator[str]:
 @promise(
     "postgres:names",
     "Whatever a name, an id, a tag or a word holds, NUL and quotes included, finds and changes rows of its own tenant "
-    "alone.",
+    "alone, by its vectors and words, too.",
     source="issue 15 Isolation",
 )
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -166,12 +166,16 @@ def test_no_text_reaches_another_tenant(shared_place: str, text: str) -> None:
         assert store.memories.many([name]) == {name: other}
         assert name == "m1" or store.memories.many(["m1"]) == {}
         assert [memory.id for memory in store.memories.page(Filter(tags=(text,)), limit=0, offset=0)] == [name]
+        for condition in (EVERYTHING, Filter(tags=(text,))):
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), condition, 9)] == [name]
+        assert {hit.id for hit in store.search.matching("kiwi", EVERYTHING, 9).hits} <= {name}
         with store.transaction() as transaction:
             transaction.memories.delete(name)
     for scope in (MINE, THEIRS):
         with closing(opened(shared_place, scope)) as store:
             assert [memory.id for memory in store.memories.page(EVERYTHING, limit=0, offset=0)] == ["m1"]
             assert store.memories.count(Filter(tags=(text,))) == 0
+            assert [hit.id for hit in store.search.nearest(CONTENT_LEG, vector(*EAST), EVERYTHING, 9)] == ["m1"]
 
 
 @promise(
