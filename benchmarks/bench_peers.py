@@ -322,8 +322,8 @@ class Session:
         return found
 
 
-def servers(folder: Path, newer: str) -> dict[str, Server]:
-    """Return the MCP servers that can be started here."""
+def servers(folder: Path, newer: str, extending: str) -> dict[str, Server]:
+    """Return the MCP servers that can be started here, with these interpreters for two of them."""
     ours = str(Path(sys.executable).parent / "rbank")
     found = {
         OURS: Server(
@@ -338,7 +338,7 @@ def servers(folder: Path, newer: str) -> dict[str, Server]:
             },
         )
     }
-    if interpreter := environment("mcp-memory-service", SERVERS["mcp-memory-service"], sys.executable):
+    if interpreter := environment("mcp-memory-service", SERVERS["mcp-memory-service"], extending):
         found["mcp-memory-service"] = Server(
             [str(interpreter.parent / "memory"), "server"],
             "memory_store",
@@ -413,6 +413,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", nargs="*", default=None, help="systems to compare with; all without it")
     parser.add_argument("--newer-python", default=shutil.which("python3.12") or "", help="for basic-memory")
+    extending = "for mcp-memory-service: its sqlite3 must load extensions"
+    parser.add_argument("--extending-python", default=sys.executable, help=extending)
     parser.add_argument("--no-servers", action="store_true", help="leave out what is started over MCP")
     parser.add_argument("--write", type=Path, help="a file for all figures, as JSON")
     chosen = parser.parse_args()
@@ -435,7 +437,8 @@ def main() -> int:
             for row in found:
                 print(row.text(), flush=True)
         if not chosen.no_servers:
-            found, failed = started(servers(Path(scratch), chosen.newer_python), chosen.rounds, Path(scratch))
+            there = servers(Path(scratch), chosen.newer_python, chosen.extending_python)
+            found, failed = started(there, chosen.rounds, Path(scratch))
             rows += found
             failures += failed
             for row in found:
