@@ -43,6 +43,8 @@ SERVERS = {
     "mcp-memory-service": ("mcp-memory-service==12.4.0",),
     "basic-memory": ("basic-memory==0.24.1",),
 }
+EXTENDING = {"LangGraph SqliteStore", "mcp-memory-service"}
+"""What needs a Python whose sqlite3 loads extensions."""
 REFERENCE = "@modelcontextprotocol/server-memory@2026.8.31"
 BUILD = Path("build/peers")
 MOST_LOADED = 1_000
@@ -413,7 +415,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", nargs="*", default=None, help="systems to compare with; all without it")
     parser.add_argument("--newer-python", default=shutil.which("python3.12") or "", help="for basic-memory")
-    extending = "for mcp-memory-service: its sqlite3 must load extensions"
+    extending = f"for {' and '.join(sorted(EXTENDING))}: its sqlite3 must load extensions"
     parser.add_argument("--extending-python", default=sys.executable, help=extending)
     parser.add_argument("--no-servers", action="store_true", help="leave out what is started over MCP")
     parser.add_argument("--write", type=Path, help="a file for all figures, as JSON")
@@ -421,7 +423,7 @@ def main() -> int:
     interpreters = {OURS: Path(sys.executable)}
     for name, packages in PACKAGES.items():
         if chosen.only is None or name in chosen.only:
-            made = environment(name, packages, sys.executable)
+            made = environment(name, packages, chosen.extending_python if name in EXTENDING else sys.executable)
             if made is not None:
                 interpreters[name] = made
     rows: list[Row] = []
