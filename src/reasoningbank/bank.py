@@ -703,8 +703,12 @@ class Bank:
             decide_served(transaction, memory_id, session=place, succeeded=succeeded, at=at)
             note_memories(transaction, place, {memory_id: succeeded})
 
+        place = session_name(session)
         with observed("outcome_memory", store=self._context.place):
-            return self._context.written(memory_id, session_name(session), write, note)
+            report = self._context.written(memory_id, place, write, note)
+            if place and not report.recorded:  # what was said of the whole session may be said of this memory now
+                self._settlement.settled(place)
+            return report
 
     def update(
         self,

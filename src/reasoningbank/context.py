@@ -211,18 +211,21 @@ class Context:
             session: The session's name in this project.
             write: Takes the transaction and the session's name there.
             note: Notes what is known of the session itself: in the same transaction, or in this project's bank when
-                the memory belongs to a team or an org, which know no sessions.
+                the memory belongs to a team or an org, which know no sessions. Nothing is noted for who speaks in
+                another principal's session.
         """
         store = self.owner(memory_id)
         place = session_in(store.scope, session, self.scope)
         with store.transaction() as transaction:
             project = "" if place == session else project_side(self.scope)
-            answer = write(transaction, said_in(transaction, place, project=project))
-            if note is not None and place == session:
+            name = said_in(transaction, place, project=project)
+            answer = write(transaction, name)
+            if note is not None and name == place == session:
                 note(transaction, place)
         if note is not None and place != session:
             with self.store().transaction() as transaction:
-                note(transaction, session)
+                if said_in(transaction, session) == session:
+                    note(transaction, session)
         self.keep_up()
         return answer
 

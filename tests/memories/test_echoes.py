@@ -142,8 +142,11 @@ def test_who_repeats_a_claim_does_not_confirm_it(
 ) -> None:
     memory = recorded(local_bank, "first")
     assert local_bank.search(QUESTION, session="second").memories
-    step = Step(thought=thought, action="pytest -q", tool="Bash", observation="4 passed")
-    local_bank.sessions.keep(Trajectory(task=QUESTION, session="second", steps=(step,)))
+    seen = "=== 4 passed in 0.31s ===" if succeeded else "I stopped."
+    step = Step(thought=thought, action="pytest -q", tool="Bash", observation=seen)
+    kept = local_bank.sessions.keep(Trajectory(task=QUESTION, session="second", steps=(step,)))
+    if succeeded:
+        assert local_bank.sessions.judge(kept.id).verdict == "success"
     local_bank.sessions.outcome("second", succeeded, rater=rater)
     after = local_bank.get(memory.id)
     assert after.standing == standing

@@ -17,7 +17,7 @@ from reasoningbank.safety.quotation import kind_of
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import Memory
-from reasoningbank.types.session import Trajectory, Verdict
+from reasoningbank.types.session import Step, Trajectory, Verdict
 
 TITLE, CONTENT = "Retry a network call that fails now and then", "Wait with exponential back-off, then retry the call."
 QUESTION = "the network call fails now and then"
@@ -30,10 +30,19 @@ def claimed(bank: Bank, title: str = TITLE, content: str = CONTENT, session: str
     return bank.record(title=title, content=content, outcome="success", source="mcp", session=session)
 
 
-def helped(bank: Bank, memory_id: str, session: str) -> None:
-    """Another session is shown the memory for its task and ends well."""
+def reported(bank: Bank, memory_id: str, session: str) -> None:
+    """Another session is shown the memory for its task, and its agent says that it ended well."""
     assert memory_id in [item.hit.id for item in bank.briefing(QUESTION, session=session).items]
     bank.sessions.outcome(session, True, rater="agent")
+
+
+def helped(bank: Bank, memory_id: str, session: str, *, well: bool = True) -> None:
+    """Another session is shown the memory for its task, and the bank sees how its tests end."""
+    assert memory_id in [item.hit.id for item in bank.briefing(QUESTION, session=session).items]
+    seen = "=== 4 passed in 0.31s ===" if well else "=== 1 failed, 3 passed in 0.35s ==="
+    ran = Step(action="pytest -q", tool="Bash", observation=seen, exit_code=0 if well else 1)
+    kept = bank.sessions.keep(Trajectory(task=QUESTION, session=session, steps=(ran,)))
+    assert bank.sessions.judge(kept.id).verdict == ("success" if well else "failure")
 
 
 @promise(
@@ -51,16 +60,54 @@ def test_what_a_person_records_is_vouched_for_and_what_an_agent_records_is_a_cla
 
 @promise(
     "trust:confirmed",
-    "A claim is confirmed by the outcome of another session that was shown it, and by nothing that its own connection "
-    "says under any name; a verdict that is taken back takes the confirmation back.",
+    "A claim is confirmed by the outcome of another session that was shown it, where the bank saw how that session "
+    "ended, and by what its agent says of this memory. What an agent says of a whole session confirms nothing, nor "
+    "does what the claim's own connection says under any name; a verdict that is taken back takes the confirmation "
+    "back.",
     source="issue Trust; DESIGN D16",
 )
 def test_a_claim_is_confirmed_by_another_session_that_was_shown_it(local_bank: Bank) -> None:
     memory = claimed(local_bank)
     helped(local_bank, memory.id, "second")
     assert local_bank.get(memory.id).standing == "confirmed"
-    local_bank.sessions.outcome("second", False, rater="agent")
+    local_bank.sessions.outcome("second", False)
     assert local_bank.get(memory.id).standing == "claim"
+
+
+@promise("trust:confirmed")
+def test_what_an_agent_says_of_its_whole_session_counts_and_confirms_nothing(local_bank: Bank) -> None:
+    memory = claimed(local_bank)
+    for number in range(3):
+        reported(local_bank, memory.id, f"reported {number}")
+    after = local_bank.get(memory.id)
+    assert (after.standing, after.confidence > memory.confidence) == ("claim", True)
+    history = " ".join(event.detail for event in local_bank.memories.history(memory.id))
+    assert "by an agent's word on its whole session" in history
+    local_bank.outcome(memory.id, succeeded=True, session="reported 0", rater="agent")
+    assert local_bank.get(memory.id).standing == "confirmed"
+
+
+@promise("trust:confirmed")
+def test_nobody_turns_the_report_of_another_clients_session_into_a_word_on_a_memory(local_bank: Bank) -> None:
+    memory = claimed(local_bank)
+    with speaking("client 2"):
+        reported(local_bank, memory.id, "second")
+    with speaking("client 3"):
+        local_bank.outcome(memory.id, succeeded=True, session="second", rater="agent")
+    with speaking("client 2"):
+        local_bank.sessions.outcome("second", True, rater="agent")
+    assert local_bank.get(memory.id).standing == "claim"
+
+
+@promise("trust:confirmed")
+def test_a_report_confirms_once_the_bank_has_seen_the_session(local_bank: Bank) -> None:
+    memory = claimed(local_bank)
+    reported(local_bank, memory.id, "second")
+    assert local_bank.get(memory.id).standing == "claim"
+    weighed = local_bank.get(memory.id).belief
+    helped(local_bank, memory.id, "second")
+    assert (local_bank.get(memory.id).standing, local_bank.get(memory.id).belief) == ("confirmed", weighed)
+    assert local_bank.admin.check().problems == ()
 
 
 @promise("trust:confirmed")

@@ -93,6 +93,8 @@ def _settled(
             if known is not None and known.rater == "human":
                 credit(verdict=verdict, rater=rater)
         verdict, rater, shared_by = "success" if own else "failure", "agent", 1
+    elif rater == "session" and own == (verdict == "success"):
+        rater = "agent"  # the agent has said so of this memory, too
     report = credit(verdict=verdict, rater=rater, shared_by=shared_by)
     if report.recorded and says:
         decide_served(transaction, memory_id, session=session, succeeded=verdict == "success", at=at)

@@ -40,6 +40,7 @@ from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Given, WeightChange
 from reasoningbank.types.session import Verdict
 from reasoningbank.types.signal import (
+    AGENTS,
     COUNTERS,
     LEARNING_WINDOW_HOURS,
     RECENT_DAYS,
@@ -49,6 +50,7 @@ from reasoningbank.types.signal import (
     Signal,
     SignalAggregate,
     SignalType,
+    Witness,
     later,
     replay,
 )
@@ -306,7 +308,7 @@ def report_outcome(
     *,
     succeeded: bool,
     session: str,
-    rater: Rater,
+    rater: Witness,
     at: datetime,
     shared_by: int = 1,
     previous: Memory | None = None,
@@ -327,9 +329,9 @@ def report_outcome(
         MemoryQuarantined: When the memory is in quarantine and an agent reports.
     """
     memory = transaction.memories.get(memory_id)
-    if rater == "agent":
+    if rater in AGENTS:
         refuse_quarantined(transaction, memory, "an agent's outcome does not count for it.")
-    if rater == "agent" and session and is_silenced(transaction, session):
+    if rater in AGENTS and session and is_silenced(transaction, session):
         return _unchanged(memory, succeeded, _SILENCED)
     weights = transaction.evidence.weights()
     signal = _signal(memory, "outcome", succeeded, session, rater, at, weights)
@@ -381,7 +383,7 @@ def settle_outcome(
     *,
     verdict: Verdict,
     session: str,
-    rater: Rater,
+    rater: Witness,
     at: datetime,
     shared_by: int = 1,
 ) -> OutcomeReport:
@@ -395,7 +397,7 @@ def settle_outcome(
         memory_id: The memory.
         verdict: How the session ended.
         session: The session.
-        rater: ``human`` when a person says so.
+        rater: Who says so; the ``session`` where nobody but its agent does.
         at: When.
         shared_by: How many memories share the weight of the outcome in equal parts.
     """
@@ -403,45 +405,36 @@ def settle_outcome(
     succeeded = verdict == "success"
     known = transaction.evidence.given(memory_id, "outcome", session)
     said = verdict in {"success", "failure"}
-    if memory.state == "quarantined" and rater == "agent":
+    if memory.state == "quarantined" and rater in AGENTS:
         return _unchanged(memory, succeeded, "Not counted: the memory is in quarantine.")
-    if known is None:
-        if said:
-            return report_outcome(
-                transaction,
-                memory_id,
-                succeeded=succeeded,
-                session=session,
-                rater=rater,
-                at=at,
-                shared_by=shared_by,
-            )
+    if known is None and not said:
         return _unchanged(memory, succeeded, "Nothing is counted: it is not known how the session ended.")
-    if known.rater == "human" and rater == "agent":
-        return _unchanged(memory, succeeded, "Not counted: a person has said how the session ended.")
-    if said and known.positive == succeeded and known.rater == rater:
-        return _unchanged(memory, succeeded, "Not counted: the session has ended so before.")
-    if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):
-        return _unchanged(memory, succeeded, "Not counted: this session was counted for good before.")
-    before = _without(transaction, memory, known, at)
-    if said:
-        return report_outcome(
-            transaction,
-            memory_id,
-            succeeded=succeeded,
-            session=session,
-            rater=rater,
-            at=at,
-            shared_by=shared_by,
-            previous=memory,
-        )
-    return OutcomeReport(
-        memory_id=memory_id,
-        succeeded=False,
-        recorded=True,
-        previous_confidence=memory.confidence,
-        new_confidence=before.confidence,
-        message="Taken back: it is no longer known how the session ended.",
+    if known is not None:
+        if known.rater == "human" and rater in AGENTS:
+            return _unchanged(memory, succeeded, "Not counted: a person has said how the session ended.")
+        if said and known.positive == succeeded and known.rater == rater:
+            return _unchanged(memory, succeeded, "Not counted: the session has ended so before.")
+        if _is_inherited(transaction, memory, known) or not transaction.evidence.take_back(memory_id, known):
+            return _unchanged(memory, succeeded, "Not counted: this session was counted for good before.")
+        before = _without(transaction, memory, known, at)
+        if not said:
+            return OutcomeReport(
+                memory_id=memory_id,
+                succeeded=False,
+                recorded=True,
+                previous_confidence=memory.confidence,
+                new_confidence=before.confidence,
+                message="Taken back: it is no longer known how the session ended.",
+            )
+    return report_outcome(
+        transaction,
+        memory_id,
+        succeeded=succeeded,
+        session=session,
+        rater=rater,
+        at=at,
+        shared_by=shared_by,
+        previous=None if known is None else memory,
     )
 
 
@@ -533,7 +526,7 @@ def _signal(
     signal_type: SignalType,
     positive: bool,
     session: str,
-    rater: Rater,
+    rater: Witness,
     at: datetime,
     weights: ProjectWeights,
 ) -> Signal:

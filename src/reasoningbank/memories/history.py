@@ -22,7 +22,10 @@ from reasoningbank.types.memory import (
     Memory,
     StateChange,
 )
-from reasoningbank.types.signal import EVIDENCE_TYPES, RECENT_DAYS, SIGNAL_TYPES, Signal, SignalAggregate
+from reasoningbank.types.signal import EVIDENCE_TYPES, RECENT_DAYS, SIGNAL_TYPES, Signal, SignalAggregate, Witness
+
+_WITNESSES: dict[Witness, str] = {"session": "an agent's word on its whole session"}
+"""Who gave a signal, in more words than its name."""
 
 
 def told(change: StateChange) -> str:
@@ -106,7 +109,9 @@ def _rolled_up(aggregate: SignalAggregate, belief: Belief) -> Event:
 def _signalled(signal: Signal, belief: Belief) -> Event:
     weight = f"weight {(signal.weight or 0) / 1e9:.3f}"
     side = "for" if signal.positive else "against"
-    detail = f"{signal.type.capitalize()} evidence {side} it, {weight}, by {signal.rater}."
+    detail = (
+        f"{signal.type.capitalize()} evidence {side} it, {weight}, by {_WITNESSES.get(signal.rater, signal.rater)}."
+    )
     if signal.type == "disuse":
         detail = f"A full month without use: evidence against it, {weight}."
     elif signal.type == "stability":

@@ -232,7 +232,8 @@ def settled(transaction: Transaction, memory: Memory, *, taken_back: Given | Non
     """Return the memory with the confirmation that its evidence gives it now, and without one that is gone.
 
     A person's word for it confirms a memory until the person takes it back. So does, as long as it counts, a principal
-    that was shown it or taught the same in another session, and for whom it worked or helped.
+    that was shown it or taught the same in another session, and that says of this memory that it helped or worked, or
+    whose session was observed to succeed. What an agent says of its whole session alone says nothing of the memory.
 
     Args:
         transaction: Where its evidence is.
@@ -263,7 +264,9 @@ def _may_be_gone(transaction: Transaction, memory: Memory, taken_back: Given | N
 def _confirmed(memory: Memory, known: Voices) -> str:
     """Return what confirms a memory, in words; empty when nothing does."""
     said: list[Signal | Given] = [*known.signals, *known.rolled]
-    spoken = [each for each in said if each.positive and each.type in {"explicit", "outcome"}]
+    spoken = [
+        each for each in said if each.positive and each.type in {"explicit", "outcome"} and each.rater != "session"
+    ]
     if any(each.rater == "human" for each in spoken):
         return _BY_A_PERSON
     if ECHO_OF in memory.provenance:  # what agents say for it they say for what it repeats

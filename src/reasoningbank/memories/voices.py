@@ -37,7 +37,7 @@ from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import HEARD, SILENCED, Memory
 from reasoningbank.types.quarantine import QuarantineSelection
 from reasoningbank.types.records import Given, Voices
-from reasoningbank.types.signal import SIGNAL_TYPES, Signal
+from reasoningbank.types.signal import AGENTS, SIGNAL_TYPES, Signal
 
 _ENOUGH = 2
 """Independent principals that take a memory out of the proven list together."""
@@ -46,7 +46,7 @@ _HELD = frozenset({"vouched", "confirmed"})
 
 def is_limited(signal: Signal | Given) -> bool:
     """Return whether an agent says so."""
-    return signal.rater == "agent" and signal.type in SIGNAL_TYPES
+    return signal.rater in AGENTS and signal.type in SIGNAL_TYPES
 
 
 def room_for(memory: Memory, signal: Signal, known: Voices, voice: int) -> int:

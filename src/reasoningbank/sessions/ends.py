@@ -74,7 +74,7 @@ def end_of_session(reader: StoreReader, session: str, *, now: datetime) -> Sessi
     """Return how a session counts for what it was shown.
 
     A person's latest word counts, else the judgement of its longest trajectory that has ended, else what its agent has
-    reported.
+    reported. What only the agent says is said by the ``session``: nobody has observed it.
     """
     ongoing = _ongoing(reader, now)
     entries = [
@@ -95,8 +95,9 @@ def end_of_session(reader: StoreReader, session: str, *, now: datetime) -> Sessi
     ended = [entry for entry in entries if entry.id not in ongoing]
     longest = max(ended, key=lambda entry: (entry.steps, entry.at), default=None)
     if longest is not None and longest.judgement is not None and longest.judgement.verdict != "unknown":
-        return SessionEnd(verdict=longest.judgement.verdict, rater="agent", decided=decided)
-    return SessionEnd(verdict="unknown" if reported is None else _said(reported), rater="agent", decided=decided)
+        observed = longest.judgement.judge != AGENT
+        return SessionEnd(verdict=longest.judgement.verdict, rater="agent" if observed else "session", decided=decided)
+    return SessionEnd(verdict="unknown" if reported is None else _said(reported), rater="session", decided=decided)
 
 
 def _ongoing(reader: StoreReader, now: datetime) -> set[str]:

@@ -79,7 +79,7 @@ class Settlement:
         met_here = [*known.values(), *self._search.known_wider(wider)]
         unmet = unmet_recipes(store, session, met_here)
         sharers = len({*known, *wider} - unmet)
-        if (end.rater, end.verdict) == ("agent", "success"):
+        if end.verdict == "success" and end.rater != "human":
             unmet |= self._restated(session, met_here)
         reports: list[OutcomeReport] = []
         with store.transaction() as transaction:

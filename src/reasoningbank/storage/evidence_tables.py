@@ -645,7 +645,7 @@ def _given(row: Row) -> Given:
         session=cast(str, session),
         positive=bool(positive),
         weight=None if weight is None else cast(int, weight),
-        rater="human" if rater == "human" else "agent",
+        rater="human" if rater == "human" else "session" if rater == "session" else "agent",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.types.memory import Outcome, new_id
-from reasoningbank.types.signal import Rater
+from reasoningbank.types.signal import Witness
 
 Verdict = Literal["success", "failure", "partial", "unknown"]
 EvidenceKind = Literal[
@@ -370,13 +370,13 @@ class SessionEnd:
 
     Attributes:
         verdict: How it ended.
-        rater: ``human`` when a person says so.
+        rater: ``human`` when a person says so; ``session`` when nothing was observed, and its agent alone says so.
         decided: Whether anybody ever said that it succeeded or failed: then something may have been credited that a
             verdict which says nothing takes back.
     """
 
     verdict: Verdict = "unknown"
-    rater: Rater = "agent"
+    rater: Witness = "agent"
     decided: bool = False
 
 

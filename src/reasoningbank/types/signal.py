@@ -13,8 +13,14 @@ from reasoningbank.types.memory import new_id
 
 SignalType = Literal["explicit", "usage", "outcome", "stability", "disuse"]
 Rater = Literal["human", "agent"]
-Witness = Literal["human", "agent", "imported"]
-"""Who gave a signal; what a file says a person said is ``imported``: nobody here heard it."""
+Witness = Literal["human", "agent", "imported", "session"]
+"""Who gave a signal.
+
+What a file says a person said is ``imported``: nobody here heard it. An outcome that only follows from what an agent
+has said of its whole session is of the ``session``: it counts as the agent's, and confirms nothing (DESIGN D16).
+"""
+AGENTS: frozenset[Witness] = frozenset({"agent", "session"})
+"""Who is an agent of those."""
 
 SIGNAL_TYPES: tuple[SignalType, ...] = ("explicit", "usage", "outcome")
 """The types whose weights a project learns (seed 000 FR-005a)."""
@@ -234,6 +240,7 @@ def replay(prior: float, aggregate: SignalAggregate, recent: Iterable[Signal], w
 
 
 __all__ = [
+    "AGENTS",
     "COUNTERS",
     "EVIDENCE_TYPES",
     "LEARNING_WINDOW_HOURS",
