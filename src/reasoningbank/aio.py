@@ -98,7 +98,6 @@ class AsyncMemories(Awaited[Memories]):
     origins = awaited(Memories.origins)
     links = awaited(Memories.links)
     link = awaited(Memories.link)
-    note_given = awaited(Memories.note_given)
 
 
 class AsyncExperience(Awaited[Experience]):

@@ -85,7 +85,7 @@ class Memories:
             page = met[begin : begin + most] if most else met[begin:]
         return tuple(reveal(memory) for memory in page)
 
-    def note_given(self, reader: str, memory_ids: Collection[str] | None) -> None:
+    def _note_given(self, reader: str, memory_ids: Collection[str] | None) -> None:
         """Keep that an agent was given these texts of this project without a search; None for all."""
         from reasoningbank.memories.exposure import note_given
 

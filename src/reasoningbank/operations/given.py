@@ -37,9 +37,9 @@ def note_result(bank: Bank, result: object) -> None:
     if not reader or isinstance(result, _NOTED):
         return
     if isinstance(result, _WHOLE):
-        bank.memories.note_given(reader, None)
+        bank.memories._note_given(reader, None)
     else:
-        bank.memories.note_given(reader, {memory.id for memory in _memories_in(result)})
+        bank.memories._note_given(reader, {memory.id for memory in _memories_in(result)})
 
 
 def _memories_in(value: object) -> Iterator[Memory]:
