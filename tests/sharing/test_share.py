@@ -48,6 +48,25 @@ def person(tmp_path: Path, clock: FrozenClock, request: pytest.FixtureRequest) -
     return one
 
 
+@promise(
+    "share:outside",
+    "Shared files, Markdown files and skills are not written to where the banks are kept, however that place is named.",
+    source="issue 13 Special files",
+)
+@pytest.mark.parametrize("way", ["export", "export_markdown", "export_skills"])
+@pytest.mark.parametrize("inside", ["", "banks", "banks/below", "link"])
+def test_no_files_are_written_to_where_the_banks_are(person: Person, tmp_path: Path, way: str, inside: str) -> None:
+    bank, home = person("anna"), tmp_path / "anna"
+    lesson(bank, 1)
+    (tmp_path / "link").symlink_to(home / "banks")
+    before = sorted(home.rglob("*"))
+    with pytest.raises(InvalidInput, match="where the banks are kept"):
+        getattr(bank.sharing, way)(tmp_path / "link" if inside == "link" else home / inside)
+    assert sorted(home.rglob("*")) == before
+    getattr(bank.sharing, way)(home / "shared")
+    assert list((home / "shared").iterdir())
+
+
 def file_in(directory: Path) -> Path:
     """The project's file."""
     return next(directory.glob("project--*.jsonl"))

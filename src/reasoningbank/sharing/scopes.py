@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import InvalidInput, MemoryNotFound
 from reasoningbank.memories.standing import check_person
 from reasoningbank.safety.checks import given_name, given_reason, usable_path
+from reasoningbank.settings import BANKS
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
 from reasoningbank.types.memory import STATES, check_memory_id
@@ -240,12 +241,13 @@ class Sharing:
                 and a ``.gitattributes`` that has git merge them; a path that ends in ``.jsonl`` gets this bank alone.
 
         Raises:
+            InvalidInput: When it is where the banks are kept.
             StoreUnavailable: When it cannot be written.
         """
         from reasoningbank.sharing.bank_files import write_shared
 
         own = self._context.store()
-        return write_shared([own, *self._search.wider_stores()[0]], usable_path(target))
+        return write_shared([own, *self._search.wider_stores()[0]], self._outside(target))
 
     def import_(self, source: str | Path, *, other_project: bool = False, vouched: bool = False) -> ShareReport:
         """Take over shared files: new memories, newer texts, and the evidence that is new here, each signal once.
@@ -287,11 +289,12 @@ class Sharing:
             target: The directory; made when it is not there.
 
         Raises:
+            InvalidInput: When it is where the banks are kept.
             StoreUnavailable: When it cannot be written.
         """
         from reasoningbank.sharing.markdown import write_markdown
 
-        return write_markdown(self._context.store(), usable_path(target))
+        return write_markdown(self._context.store(), self._outside(target))
 
     def import_markdown(
         self,
@@ -365,11 +368,27 @@ class Sharing:
             target: The directory of skills, such as .claude/skills; made when it is not there.
 
         Raises:
+            InvalidInput: When it is where the banks are kept.
             StoreUnavailable: When it cannot be written.
         """
         from reasoningbank.sharing.skills import write_skills
 
-        return write_skills(self._context.store(), usable_path(target))
+        return write_skills(self._context.store(), self._outside(target))
+
+    def _outside(self, target: str | Path) -> Path:
+        """Return where files are written to.
+
+        Raises:
+            InvalidInput: When the banks lie there: an erasure would not reach these files, and a bank is no folder of
+                theirs.
+        """
+        path, home = usable_path(target), self._context.settings.home.resolve()
+        whole = path.resolve()
+        if whole == home or (home / BANKS) in (whole, *whole.parents):
+            raise InvalidInput(
+                f"{path} is where the banks are kept; nothing was written", hint="Name another directory."
+            )
+        return path
 
     def _target(self, level: Level) -> Scope:
         """Return the team or org of this bank."""
