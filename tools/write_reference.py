@@ -251,7 +251,23 @@ def rest_page() -> str:
             answer = each["responses"][statuses[0]].get("content", {}).get("application/json", {}).get("schema")
             said = f": {_fields(answer, 1)}" if answer else ""
             parts.append(f"Answer {' or '.join(statuses)}{said}.\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _without_endpoint()])
+
+
+def _without_endpoint() -> str:
+    """Return what has no endpoint, and how it is done instead."""
+    rows = [
+        f"| {each.summary} | {f'`rbank {each.command.name}`' if each.command else ''} "
+        f"| {f'`{each.tool.name}`' if each.tool else ''} |"
+        for each in OPERATIONS
+        if each.route is None
+    ]
+    return (
+        "## Without an endpoint\n\n"
+        "These operations have no endpoint: use the command, or the tool over MCP. Many of them read or write files of "
+        "the machine that the bank is on, are a person's to decide, or show what only a person may read.\n\n"
+        "| operation | command | tool |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
 
 
 def python_page() -> str:

@@ -18,6 +18,7 @@
     - UnreadableTranscript
       . TranscriptNotOpened
     - ReadOnlyBank (AttributeError)
+    - WrongMediaType
   + NotFound (LookupError)
     - MemoryNotFound
     - TrajectoryNotFound
@@ -207,6 +208,13 @@ class ReadOnlyBank(InvalidInput, AttributeError):
 
     default_hint = "Call it on the bank itself: what is over stays as it was."
     code = "read_only"
+
+
+class WrongMediaType(InvalidInput):
+    """The body of a request does not say that it is JSON."""
+
+    default_hint = "Send one JSON object with the header Content-Type: application/json."
+    code = "wrong_media_type"
 
 
 class NotFound(BankError, LookupError):

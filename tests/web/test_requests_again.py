@@ -56,6 +56,24 @@ def test_errors_are_problems(served: Served, method: str, path: str, headers: di
 
 
 @promise(
+    "web:media-type",
+    "A body is taken as JSON alone: one that is sent as text, as a form or without a Content-Type is refused with "
+    "415, and nothing is stored.",
+    source="issue 16 REST",
+)
+@pytest.mark.parametrize("said", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "json", ""])
+@pytest.mark.parametrize("key", [{}, {"Idempotency-Key": "once"}])
+def test_a_body_says_that_it_is_json(served: Served, said: str, key: dict[str, str]) -> None:
+    before = served.call("GET", "/api/v1/memories").json()["count"]
+    headers = {"Authorization": f"Bearer {served.token}", **key} | ({"Content-Type": said} if said else {})
+    place = f"{served.base}/api/v1/memories"
+    answer = httpx2.post(place, headers=headers, content=json.dumps(LESSON).encode(), timeout=30)
+    assert (answer.status_code, answer.headers["content-type"]) == (415, "application/problem+json")
+    assert answer.json()["error"] == "wrong_media_type"
+    assert served.call("GET", "/api/v1/memories").json()["count"] == before
+
+
+@promise(
     "web:pages",
     "A list that is longer than its limit says in its Link header where the next page is.",
     source="issue, REST",

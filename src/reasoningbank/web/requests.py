@@ -23,6 +23,7 @@ from reasoningbank.errors import (
     StoreBusy,
     StoreError,
     WorkflowBusy,
+    WrongMediaType,
 )
 from reasoningbank.mcp.problems import problem
 from reasoningbank.mcp.protocol_sessions import principal_in, scopes_in, session_of_day
@@ -39,9 +40,11 @@ RequestHandler = Callable[[Request], Awaitable[Response]]
 
 PROJECT = "project_id"
 """The parameter of every query that names the project."""
+_JSON = "application/json"
 TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
 """What the gate notes in a connection's scope."""
 _STATUS: tuple[tuple[type[BankError], int], ...] = (
+    (WrongMediaType, 415),
     (NotFound, 404),
     (WorkflowBusy, 409),
     (InvalidInput, 400),
@@ -172,8 +175,13 @@ async def body_of(request: Request) -> Mapping[str, object]:
     """Return the JSON object that was sent.
 
     Raises:
+        WrongMediaType: When it is not said to be JSON: a page of another site can send such a body unasked.
         InvalidInput: When it is not a JSON object, or names a field of an object twice.
     """
+    said = request.headers.get("content-type", "")
+    if said.partition(";")[0].strip().lower() != _JSON:
+        named = f"{said[:80]!r}" if said else "nothing"
+        raise WrongMediaType(f"the request body must be {_JSON}; Content-Type says {named}")
     return json_object(await request.body(), "the request body")
 
 
