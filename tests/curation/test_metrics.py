@@ -20,7 +20,7 @@ from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.cli.app import rbank
-from reasoningbank.curation.metrics import calibrated, weight_spread
+from reasoningbank.curation.metrics import Criteria, calibrated, weight_spread
 from reasoningbank.mcp.banks import Banks
 from reasoningbank.mcp.protocol_sessions import SCOPES
 from reasoningbank.settings import Settings
@@ -124,8 +124,8 @@ def test_what_was_believed_before_a_rating_survives_the_roll_up_of_older_evidenc
 
 @promise(
     "metrics:fresh",
-    "A new rating is in the success criteria at once, whoever stored it; a bank that was not written is not counted "
-    "again for a minute.",
+    "A new rating is in the success criteria at once, whoever stored it, and within a minute where counting takes a "
+    "quarter of a second or more; a bank that was not written is not counted again for a minute.",
     source="issue Metrics",
 )
 def test_a_new_rating_counts_at_once_and_an_unchanged_bank_is_not_counted_again(
@@ -146,6 +146,21 @@ def test_a_new_rating_counts_at_once_and_an_unchanged_bank_is_not_counted_again(
     clock.advance(timedelta(days=31))
     assert bank.admin.metrics().calibration.cases == 0
     assert other.admin.metrics().weight_spread.sample == 27
+
+
+@promise("metrics:fresh")
+def test_a_bank_that_takes_long_to_count_is_counted_again_within_a_minute(bank: Bank, clock: FrozenClock) -> None:
+    memory = bank.record(title="Retry", content="Back off, then retry.", outcome="success")
+    for number in range(25):
+        bank.feedback(memory.id, helpful=True, session=f"r{number}", rater="human")
+    store, at_once, later = bank._context.store(), Criteria(), Criteria(dear=0.0)
+    first = later.measured(store, clock.now())
+    assert at_once.measured(store, clock.now()) == first
+    bank.feedback(memory.id, helpful=False, session="new", rater="human")
+    assert at_once.measured(store, clock.now()).calibration.cases == 26
+    assert later.measured(store, clock.now()) is first
+    clock.advance(timedelta(minutes=1))
+    assert later.measured(store, clock.now()).calibration.cases == 26
 
 
 @promise("metrics:counted")

@@ -7,6 +7,7 @@ cases than it needs has no value.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -42,6 +43,8 @@ _LATEST_DELIVERIES = 1_000
 _RESAMPLES = 1_000
 _MOST_DRAWN = 2_000
 """Most cases that are drawn one by one for an interval; of more the sums that they come to are drawn."""
+_DEAR, _PARTS = 0.25, 20
+"""Seconds of processor time from which counting is dear, and one part in how many of a processor it takes then."""
 _KEPT_FOR = timedelta(minutes=1)
 """So long numbers of a bank that was not written stand: the last days that they are of have hardly moved."""
 
@@ -119,11 +122,17 @@ class Rated:
 class Criteria:
     """The success criteria of one open bank: counted again only when it was written, or a minute has gone by.
 
-    Thread-safe.
+    What a large bank is written to meanwhile is counted later: its counting takes at most one part in so many of a
+    processor. Thread-safe.
+
+    Args:
+        dear: Seconds of processor time from which counting is dear; below it what was written is counted at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dear: float = _DEAR) -> None:
+        self._dear = dear
         self._known: tuple[Hashable, Metrics] | None = None
+        self._rests = timedelta(0)
 
     def measured(self, store: Store, now: datetime) -> Metrics:
         """Return the success criteria as the bank is now.
@@ -134,9 +143,14 @@ class Criteria:
         """
         # Asked before the bank is read: what is written meanwhile is counted the next time, never missed.
         mark, known = store.mark, self._known
-        if known is not None and known[0] == mark and timedelta(0) <= now - known[1].at < _KEPT_FOR:
-            return known[1]
+        if known is not None:
+            rests = _KEPT_FOR if known[0] == mark else self._rests
+            if timedelta(0) <= now - known[1].at < rests:
+                return known[1]
+        began = time.thread_time()
         found = measured(store, now)
+        took = time.thread_time() - began
+        self._rests = min(_KEPT_FOR, timedelta(seconds=_PARTS * took)) if took >= self._dear else timedelta(0)
         self._known = (mark, found)
         return found
 
