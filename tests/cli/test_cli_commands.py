@@ -64,6 +64,18 @@ def failed(result: Result, status: int, code: str) -> None:
 
 
 @promise(
+    "cli:quarantine-of-nothing",
+    "A quarantine whose conditions nothing meets says so, and none is listed.",
+    source="issue 14",
+)
+def test_a_quarantine_of_nothing_is_none(run: Run) -> None:
+    assert run(*RECORD).exit_code == 0
+    done = run("quarantine", "--session", "nobody", "--reason", "It told lies.")
+    assert (done.exit_code, done.output.strip()) == (0, "Nothing meets these conditions, so there is no quarantine.")
+    assert run("quarantines").output.strip() == "Nothing is in quarantine."
+
+
+@promise(
     "cli:json-fields",
     "With --json a command prints exactly the fields of the MCP answer.",
     source="issue, CLI; seed 000 MCP tools",

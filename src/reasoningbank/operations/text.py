@@ -461,6 +461,8 @@ def stability_text(check: StabilityCheck) -> str:
 
 def quarantine_text(report: QuarantineReport) -> str:
     """Return a quarantine in a few lines."""
+    if not (report.quarantined or report.surfaced or report.held or report.votes):
+        return "Nothing meets these conditions, so there is no quarantine."
     word = "would hold" if report.dry_run else "holds"
     lines = [_isolated(word, one) for one in report.quarantined]
     lines += [f"visible again  {name}" for name in report.surfaced]
