@@ -262,6 +262,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             section="Graph",
             arguments=("query",),
         ),
+        route=Route(method="GET", path="/graph/edges", inputs="q=query limit tag=tags", most=_MOST_PAGE),
         plural="edges",
     ),
     Operation(
@@ -314,6 +315,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Show what holds for a user or a role.",
         reads=True,
         command=Command(name="graph preferences", section="Graph", options={"preference_type": "--type"}),
+        route=Route(method="GET", path="/graph/preferences", inputs="user role type=preference_type"),
         plural="preferences",
     ),
     Operation(
@@ -328,6 +330,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Show what an answer rests on.",
         reads=True,
         command=Command(name="graph sources", section="Graph", arguments=("answer_id",)),
+        route=Route(method="GET", path="/graph/sources", inputs="answer_id"),
         plural="sources",
     ),
     Operation(
@@ -335,6 +338,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Show how things were done.",
         reads=True,
         command=Command(name="graph actions", section="Graph", options={"conv_id": "--conversation"}),
+        route=Route(method="GET", path="/graph/actions", inputs="tag=tags conv_id outcome limit", most=_MOST_PAGE),
         plural="actions",
     ),
     Operation(

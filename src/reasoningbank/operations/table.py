@@ -301,6 +301,7 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             most={"limit": 50},
         ),
+        route=Route(method="GET", path="/experience/search", inputs="q=query limit session mode", most={"limit": 50}),
         choices={"mode": ("semantic", "session_recovery", "knowledge_lookup")},
     ),
     Operation(
@@ -648,6 +649,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Show what memory is worth: success with and without it, and what does harm.",
         reads=True,
         command=Command(name="report", section="The bank"),
+        route=Route(method="GET", path="/report"),
     ),
     Operation(
         method="+files.export",
@@ -688,6 +690,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Show the background work: done, waiting, failed.",
         reads=True,
         command=Command(name="jobs", section="The bank"),
+        route=Route(method="GET", path="/jobs"),
     ),
 )
 """Every operation that an entrance is made from."""
