@@ -165,6 +165,14 @@ def test_every_answer_has_the_fields_that_are_described(serve: Serve, tmp_path: 
         assert {each["label"] for each in said("GET", "/api/v1/graph/nodes")["nodes"]} == set(LABEL_FIELDS)
         assert said("GET", "/api/v1/conversations/{conv_id}", conv_id="told")["nodes"]
         said("GET", "/api/v1/graph/edges/{id}", id="e-1")
+        assert [each["id"] for each in said("GET", "/api/v1/graph/edges", "?q=why+figs+are+pruned&tag=w")["edges"]] == [
+            "e-1"
+        ]
+        assert said("GET", "/api/v1/graph/preferences", "?user=dana")["preferences"]
+        assert said("GET", "/api/v1/graph/actions", "?limit=5")["actions"]
+        said("GET", "/api/v1/graph/sources", "?answer_id=n-AgentAnswer")
+        said("GET", "/api/v1/jobs")
+        said("GET", "/api/v1/report")
         said("PATCH", "/api/v1/graph/edges/{id}", body={"weight": 0.9}, id="e-1")
         run = said("POST", "/workflow/execute", body={"user_input": "Why were figs pruned?", "preferences": {"x": 1}})
         ended = {"workflow_id": run["workflow_id"], "message_id": run["message_id"], "response": "They grow so."}

@@ -301,7 +301,6 @@ OPERATIONS: tuple[Operation, ...] = (
             ),
             most={"limit": 50},
         ),
-        route=Route(method="GET", path="/experience/search", inputs="q=query limit session mode", most={"limit": 50}),
         choices={"mode": ("semantic", "session_recovery", "knowledge_lookup")},
     ),
     Operation(
