@@ -314,8 +314,7 @@ def test_a_worker_that_lost_its_lease_adds_nothing_to_what_the_other_has_done(
     slow = open_learning_bank(ScriptedModel({"distil_success": hangs}))
     kept = slow.sessions.keep(solved("s1"))
     report = slow.jobs.work(limit=1)
-    assert report.done == 0
-    assert "taken over by another worker" in report.messages[0]
+    assert (report.done, report.messages) == (0, ())
     (memory,) = slow.memories.list()
     assert memory.title == FROZEN["title"]
     assert [origin.kind for origin in slow.memories.origins(memory.id)] == ["distilled"]

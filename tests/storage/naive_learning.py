@@ -227,9 +227,12 @@ class NaiveLearning(NaiveState):
         self.queue[place] = replace(job, payload=dict(job.payload), lease="")
         return True
 
-    def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
+    def claim(
+        self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime, key: str | None = None
+    ) -> Job | None:
         check_lease(lease, at, until)
-        first = min(self._free(kinds, at), key=lambda job: (bool(job.lease), _age(job)), default=None)
+        free = [job for job in self._free(kinds, at) if key is None or job.key == key]
+        first = min(free, key=lambda job: (bool(job.lease), _age(job)), default=None)
         if first is None:
             return None
         claimed = replace(first, lease=lease, attempts=first.attempts + 1)

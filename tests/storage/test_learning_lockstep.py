@@ -118,9 +118,9 @@ class LearningLockstep(TwoStores):
     def enqueue(self, kind: str, key: str, due: datetime) -> None:
         self.write(lambda transaction: transaction.jobs.enqueue(Job(kind=kind, key=key, due=due, payload={"k": key})))
 
-    @rule(wanted=st.lists(kinds, max_size=2, unique=True), lease=leases, at=moments, until=later)
-    def claim(self, wanted: list[str], lease: str, at: datetime, until: datetime) -> None:
-        self.write(lambda transaction: transaction.jobs.claim(wanted, lease=lease, at=at, until=until))
+    @rule(wanted=st.lists(kinds, max_size=2, unique=True), lease=leases, at=moments, until=later, key=st.none() | keys)
+    def claim(self, wanted: list[str], lease: str, at: datetime, until: datetime, key: str | None) -> None:
+        self.write(lambda transaction: transaction.jobs.claim(wanted, lease=lease, at=at, until=until, key=key))
 
     @rule(lease=leases, at=later, until=later)
     def claim_late(self, lease: str, at: datetime, until: datetime) -> None:

@@ -177,7 +177,9 @@ class Worker:
             if held:
                 transaction.note_run(Run(kind=job.kind, at=self._clock.now()))
         if not held:
-            return WorkReport(messages=(f"{job.kind} {job.key} was taken over by another worker",))
+            # Nothing is missing: another worker has done it since, or it was queued anew and is due again.
+            _log.info("%s %s is held by another worker or was queued anew", job.kind, job.key)
+            return WorkReport()
         return WorkReport(done=1)
 
     def _failed(self, job: Job, error: BankError) -> WorkReport:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from reasoningbank.errors import BankError
 from reasoningbank.sessions.ends import end_of_session, personal
 from reasoningbank.types.recall import SessionCredit
 from reasoningbank.types.records import Job
@@ -110,14 +112,26 @@ class Settlement:
         return (*(each for each in known if each is not None), *self._search.counted_wider(session))
 
     def credited(self, trajectory_id: str) -> None:
-        """Do the job that settles what the session was shown, at once; a worker does it when this process is killed."""
-        with self._context.store().transaction() as transaction:
-            job = Job(kind=CREDIT, key=trajectory_id, due=self._context.clock.now())
-            waiting = transaction.jobs.waiting(due=job.due)
-        if any((each.kind, each.key, each.lease) == (CREDIT, trajectory_id, "") for each in waiting):
+        """Do the job that settles what the session was shown, at once; a worker does it when this process is killed.
+
+        The job is held meanwhile: no worker begins it, and one that a later judgement queues is not removed with it.
+        """
+        from reasoningbank.jobs.worker import LEASE
+        from reasoningbank.types.memory import new_id
+
+        store, now = self._context.store(), self._context.clock.now()
+        with store.transaction() as transaction:
+            job = transaction.jobs.claim((CREDIT,), lease=new_id(), at=now, until=now + LEASE, key=trajectory_id)
+        if job is None:
+            return
+        try:
             self._credit(trajectory_id)
-            with self._context.store().transaction() as transaction:
-                transaction.jobs.finish(job)
+        except BankError:
+            with store.transaction() as transaction:
+                transaction.jobs.put_back(replace(job, attempts=job.attempts - 1), due=job.due, error=job.error)
+            raise
+        with store.transaction() as transaction:
+            transaction.jobs.finish(job)
 
     def _credit_job(self, job: Job) -> None:
         """Settle what a session was shown."""

@@ -123,18 +123,21 @@ class JobTables:
         self._write(replace(job, lease=""))
         return True
 
-    def claim(self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime) -> Job | None:
+    def claim(
+        self, kinds: Sequence[str], *, lease: str, at: datetime, until: datetime, key: str | None = None
+    ) -> Job | None:
         """Hand out the job of these kinds that has been due longest and that no one holds at that time.
 
         One whose worker died comes after those that nobody has begun: it may have killed its worker, and must not keep
         the others waiting when it does so again. The job's attempts are one more, its lease is the caller's, and nobody
-        else gets it before ``until``.
+        else gets it before ``until``. With ``key`` only the job of that key is handed out.
         """
         check_lease(lease, at, until)
         now = to_microseconds(at)
+        own, named = ("", ()) if key is None else (" AND key = ?", (key,))
         rows = self._unit.claim(
-            f"{_SELECT} WHERE {_FREE} ORDER BY lease <> '', due, kind, key LIMIT 1",
-            (now, json.dumps(list(kinds)), now),
+            f"{_SELECT} WHERE {_FREE}{own} ORDER BY lease <> '', due, kind, key LIMIT 1",
+            (now, json.dumps(list(kinds)), now, *named),
         )
         if not rows:
             return None

@@ -195,6 +195,27 @@ class JobConformance(Conformance):
                 assert transaction.jobs.enqueue(replace(daily, due=START + HOUR))
             assert [job.due for job in store.jobs.waiting(due=START + HOUR)] == [START + HOUR]
 
+    @promise("jobs:by-key", "A job that is asked for by its key is held alone, and no other.", source="issue 13")
+    def test_a_job_that_is_asked_for_by_its_key_is_held_alone(self) -> None:
+        """And one that is queued anew meanwhile is not removed by whoever holds the earlier one."""
+        with self.fresh() as store:
+            first, wanted = Job(kind="distil", key="a", due=START), Job(kind="distil", key="b", due=START + HOUR)
+            _enqueue(store, first, wanted)
+            with store.transaction() as transaction:
+                early = transaction.jobs.claim(("distil",), lease="one", at=START, until=START + HOUR, key="b")
+                assert early is None
+                late = START + HOUR
+                held = transaction.jobs.claim(("distil",), lease="one", at=late, until=late + HOUR, key="b")
+                assert held is not None
+                assert held.key == "b"
+                again = transaction.jobs.claim(("distil",), lease="two", at=late, until=late + HOUR, key="b")
+                assert again is None
+                transaction.jobs.finish(wanted)
+                transaction.jobs.enqueue(wanted)
+            with store.transaction() as transaction:
+                assert not transaction.jobs.finish(held)
+            assert list(store.jobs.waiting(due=late)) == [first, wanted]
+
     @promise("jobs:atomic", "A step of a job that is not committed never happened.", source="DESIGN D1")
     def test_a_claim_that_is_not_committed_never_happened(self) -> None:
         """And the same for every other step of a job."""
