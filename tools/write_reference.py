@@ -254,19 +254,62 @@ def rest_page() -> str:
     return "\n".join([*parts, _without_endpoint()])
 
 
+_PERSON = "A person decides it: with the command, or in the dashboard where it has a page."
+_UPKEEP = "The daily work in the background does it; a person does it at once with the command."
+_FILES = "It reads or writes files of the machine that the command runs on."
+_MODEL = "It waits for a language model; the background work of the bank does it by itself."
+_WITHOUT_ENDPOINT: Mapping[str, str] = {
+    "+record_or_learn": "`POST /api/v1/memories` records.",
+    "memories.revert": _PERSON,
+    "+capture": _FILES,
+    "sessions.delete": _PERSON,
+    "sessions.verdict": _PERSON,
+    "sessions.judge": _MODEL,
+    "distillation.run": _MODEL,
+    "+next_assignment": "The agent that calls it is the model; over REST there is none.",
+    "curation.undo": _PERSON,
+    "curation.decay": _UPKEEP,
+    "curation.prune": _UPKEEP,
+    "curation.check_stability": _UPKEEP,
+    "quarantine.review": _PERSON,
+    "quarantine.release": _PERSON,
+    "graph.import_": _FILES,
+    "+walk_with_context": "`POST /api/v1/graph/walk`.",
+    "+node_or_conversation": "`GET /api/v1/graph/nodes/{id}` and `GET /api/v1/conversations/{conv_id}`.",
+    "+list_nodes": "`GET /api/v1/graph/nodes`.",
+    "graph.restore": _PERSON,
+    "+search_lessons": "`GET /api/v1/memories/search?by=lesson`.",
+    "sharing.demote": _PERSON,
+    "sharing.export": _FILES,
+    "sharing.import_": _FILES,
+    "sharing.export_skills": _FILES,
+    "+files.export": _FILES,
+    "+files.import_": _FILES,
+    "+files.backup": _FILES,
+    "+files.restore": _FILES,
+    "jobs.reconcile_vectors": _UPKEEP,
+}
+"""Why an operation has no endpoint, or which endpoint does the same."""
+
+
 def _without_endpoint() -> str:
-    """Return what has no endpoint, and how it is done instead."""
+    """Return what has no endpoint, why, and how it is done instead.
+
+    Raises:
+        ValueError: When the reasons are not those of the operations without an endpoint.
+    """
+    lacking = [each for each in OPERATIONS if each.route is None]
+    if odd := {each.method for each in lacking} ^ _WITHOUT_ENDPOINT.keys():
+        raise ValueError(f"give each operation either a route or a reason why it has none: {', '.join(sorted(odd))}")
     rows = [
         f"| {each.summary} | {f'`rbank {each.command.name}`' if each.command else ''} "
-        f"| {f'`{each.tool.name}`' if each.tool else ''} |"
-        for each in OPERATIONS
-        if each.route is None
+        f"| {f'`{each.tool.name}`' if each.tool else ''} | {_WITHOUT_ENDPOINT[each.method]} |"
+        for each in lacking
     ]
     return (
         "## Without an endpoint\n\n"
-        "These operations have no endpoint: use the command, or the tool over MCP. Many of them read or write files of "
-        "the machine that the bank is on, are a person's to decide, or show what only a person may read.\n\n"
-        "| operation | command | tool |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        "What comes over REST counts as an agent's, whatever the scope of its token.\n\n"
+        "| operation | command | tool | why, or instead |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
 

@@ -151,7 +151,9 @@ def test_no_endpoint_returns_text_of_a_memory_in_quarantine(guarded: Guarded, op
         for each in inputs_of(route.inputs)
         if not each.spread and (each.required or each.given in ASKED or route.method == "PATCH")
     }
-    path = route.place.format(id=guarded.memory.id if route.path.startswith("/memories") else "a", conv_id="c")
+    path = route.place.format(
+        id=guarded.memory.id if route.path.startswith("/memories") else "a", conv_id="c", session="s"
+    )
     if route.method == "GET":
         answer = guarded.rest.get(path, params={name: str(value) for name, value in values.items()})
     else:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from reasoningbank.context import Context
+    from reasoningbank.storage.store import StoreReader
     from reasoningbank.types.graph_search import Lesson
     from reasoningbank.types.ports import Vector
     from reasoningbank.types.quarantine import Reader
@@ -195,20 +196,23 @@ class Memories:
         """
         return self._context.owner(memory_id).search.vector(leg, memory_id)
 
-    def versions(self, memory_id: str) -> tuple[Memory, ...]:
+    def versions(self, memory_id: str, *, reader: Reader = "human") -> tuple[Memory, ...]:
         """Return every version of a memory that is kept, oldest first, the current one last; secrets removed once more.
 
         An imported memory has no versions from before its import.
 
         Args:
             memory_id: The memory.
+            reader: Who is given them; an agent gets none of a memory in quarantine.
 
         Raises:
             MemoryNotFound: When this tenant has no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent asks.
         """
         from reasoningbank.safety.stored_text import reveal
 
         store = self._context.owner(memory_id)
+        self._check_readable(store, memory_id, reader)
         return tuple(reveal(memory) for memory in (*store.memories.revisions(memory_id), store.memories.get(memory_id)))
 
     def revert(self, memory_id: str, version: int) -> Memory:
@@ -243,16 +247,20 @@ class Memories:
 
             return rewrite(self._context, store, memory_id, changed)
 
-    def origins(self, memory_id: str) -> tuple[Origin, ...]:
+    def origins(self, memory_id: str, *, reader: Reader = "human") -> tuple[Origin, ...]:
         """Return which sessions taught a memory, oldest first.
 
         Args:
             memory_id: The memory.
+            reader: Who is given them; an agent gets none of a memory in quarantine.
 
         Raises:
             MemoryNotFound: When there is no such memory.
+            MemoryQuarantined: When it is in quarantine and an agent asks.
         """
-        return tuple(self._context.owner(memory_id).sessions.origins(memory_id=memory_id))
+        store = self._context.owner(memory_id)
+        self._check_readable(store, memory_id, reader)
+        return tuple(store.sessions.origins(memory_id=memory_id))
 
     def links(self, memory: int | str, *, reader: Reader = "human") -> Lesson:
         """Return a memory with its row id and the nodes of the graph that it is linked with.
@@ -265,14 +273,18 @@ class Memories:
             MemoryNotFound: When this project has no such memory.
             MemoryQuarantined: When it is in quarantine and an agent asks.
         """
-        reader = said_by(reader)
         from reasoningbank.memories.links import lessons_of, named
 
         store = self._context.store()
         memory_id = named(store, memory)
-        if reader == "agent":
-            refuse_quarantined(store, store.memories.get(memory_id), "no agent gets its text.")
+        self._check_readable(store, memory_id, reader)
         return lessons_of(store, [memory_id])[memory_id]
+
+    @staticmethod
+    def _check_readable(store: StoreReader, memory_id: str, reader: Reader) -> None:
+        """Refuse to give an agent what is in quarantine."""
+        if said_by(reader) == "agent":
+            refuse_quarantined(store, store.memories.get(memory_id), "no agent gets its text.")
 
     def link(self, memory: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:
         """Add links between a memory and nodes of the graph, or remove them; the others stay.

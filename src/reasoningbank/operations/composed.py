@@ -59,14 +59,15 @@ class History:
         return 2 * (1 - self.memory.belief.initial)
 
 
-def history(bank: Bank, memory_id: str) -> History:
+def history(bank: Bank, memory_id: str, *, reader: Reader = "human") -> History:
     """Show everything that happened to a memory, each event with the confidence that followed.
 
     Args:
         bank: The bank.
         memory_id: The memory.
+        reader: Who is given it; an agent gets nothing of a memory in quarantine.
     """
-    return History(memory=bank.get(memory_id), events=bank.memories.history(memory_id))
+    return History(memory=bank.get(memory_id, reader=reader), events=bank.memories.history(memory_id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -309,6 +309,12 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             options={"preference_type": "--type", "conv_id": "--conversation"},
             stdin=("text",),
         ),
+        route=Route(
+            method="POST",
+            path="/graph/preferences",
+            inputs="!type=preference_type !text user role conv_id tags",
+            created="always",
+        ),
     ),
     Operation(
         method="preferences.list",
@@ -323,6 +329,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         summary="Show what happened in a window of time.",
         reads=True,
         command=Command(name="graph events", section="Graph"),
+        route=Route(method="GET", path="/graph/events", inputs="since until tag=tags limit", most=_MOST_PAGE),
         plural="events",
     ),
     Operation(
@@ -351,6 +358,12 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             arguments=("text",),
             options={"source_type": "--type", "conv_id": "--conversation"},
             files=("text",),
+        ),
+        route=Route(
+            method="POST",
+            path="/graph/sources",
+            inputs="!text pointer type=source_type conv_id tags",
+            created="always",
         ),
     ),
     Operation(

@@ -169,6 +169,8 @@ class Operation(NamedTuple):
         choices: The values of a parameter, for schemas; the bank checks them.
         plural: The name of the list when the method gives several things.
         echo: The arguments that stand in the answer.
+        raw: Its answer holds texts that the gate has not passed, such as transcripts and queries. Over HTTP each that
+            looks like a prompt injection is withheld.
         shows: Its answer gives an agent memories to read, though it may change some; what only asks always does.
     """
 
@@ -184,6 +186,7 @@ class Operation(NamedTuple):
     choices: Mapping[str, tuple[str, ...]] = _NONE
     plural: str = ""
     echo: tuple[str, ...] = ()
+    raw: bool = False
     shows: bool = False
     admin: bool = False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -11,6 +11,7 @@ from starlette.routing import Route as Endpoint
 
 import reasoningbank
 from reasoningbank.mcp.problems import PROBLEM
+from reasoningbank.memories.admission import sayable_value
 from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import object_schema, schema_of
@@ -76,6 +77,8 @@ def _handler(desk: BankThreads, operation: Operation, route: Route) -> RequestHa
         )
         new = route.created == "always" or (route.created == "new" and bool(getattr(result, "new", False)))
         answer = answer_json(operation, result, values)
+        if operation.raw:
+            answer = cast(Json, sayable_value(answer))
         links = _next_page(request, answer.get("count"), values) if operation.plural and _is_paged(route) else {}
         return JSONResponse(answer, 201 if new else 200, links)
 
