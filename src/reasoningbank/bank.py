@@ -440,14 +440,15 @@ class Bank:
         from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare, with_twin, withheld
         from reasoningbank.memories.echoes import as_echo, note_echo
         from reasoningbank.memories.links import check_exist, checked_nodes, relink
-        from reasoningbank.memories.standing import PRINCIPAL, note_speaker, speaker_in
+        from reasoningbank.memories.standing import PRINCIPAL, counted_in, note_speaker, speaker_in
 
         nodes = checked_nodes(link_nodes)
 
         check_person("to vouch for a text", given=vouched)
         source = source if source in AGENT_SOURCES else said_by(source)
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
-        place = session_name(session) or self._context.session
+        store = self._context.store()
+        place = counted_in(store, session_name(session) or self._context.session)
         speaker = speaker_in(place)
         with observed("create_memory", store=self._context.place):
             memory = draft(
@@ -467,7 +468,6 @@ class Bank:
                     **({PRINCIPAL: speaker} if speaker else {}),
                 },
             )
-            store = self._context.store()
             check_exist(store, nodes)
             memory = with_twin(store, memory)
             (ready,) = prepare([memory], self._context.embedder, origin=origin, vouched=vouched)

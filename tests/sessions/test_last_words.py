@@ -157,7 +157,9 @@ def test_a_failure_that_is_gone_is_an_approval(text: str) -> None:
     said = verdict_in(text)
     assert said is not None
     assert said[0] is True
-    assert ended(text).judge == "user"
+    judged = ended(text)
+    assert (judged.verdict, judged.judge) == ("success", "evidence")
+    assert any(fact.kind == "user_verdict" and fact.positive for fact in judged.evidence)
 
 
 @promise("judging:relief")

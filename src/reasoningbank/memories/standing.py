@@ -163,10 +163,29 @@ def said_in(transaction: Transaction, session: str, *, project: str = "") -> str
         transaction.evidence.note_principal(session, principal)
     if known in {"", principal} or not speaker.principal or (session == speaker.session and not project):
         return session
-    digest = hashlib.sha256(f"{session}\x00{principal}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    alias = f"session-{digest}"
+    alias = _alias(session, principal)
     transaction.evidence.note_principal(alias, principal)
     return alias
+
+
+def counted_in(reader: StoreReader, session: str) -> str:
+    """Return the name under which what is said in a session would count (``said_in``); nothing is noted."""
+    speaker = _speaking()
+    if speaker_in(session) == "" or session == speaker.session:
+        return session
+    known = reader.evidence.principal_of(session)
+    return session if known in {"", speaker.principal} else _alias(session, speaker.principal)
+
+
+def recorder_of(reader: StoreReader, memory: Memory) -> str:
+    """Return the transport through which a memory was recorded, else its session; empty where nobody knows."""
+    session = memory.provenance.get("session", "")
+    return memory.provenance.get(PRINCIPAL) or reader.evidence.principal_of(session) or session
+
+
+def _alias(session: str, principal: str) -> str:
+    digest = hashlib.sha256(f"{session}\x00{principal}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return f"session-{digest}"
 
 
 def check_own(transaction: Transaction, session: str) -> None:
@@ -224,7 +243,8 @@ def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices, 
     # Who recorded a source of a merge is an author of it, and confirms it no more than its own text.
     sources = sources_of(memory)
     authors = {origin.session for origin in known.origins if origin.trajectory in sources}
-    own = {*taught, *authors, memory.provenance.get("session", "")}
+    # Its transport says who recorded it, whatever session that has named.
+    own = {*taught, *authors, memory.provenance.get(PRINCIPAL) or memory.provenance.get("session", "")}
     return (spoke & set(map(known.principal, known.shown | again))) - set(map(known.principal, own))
 
 

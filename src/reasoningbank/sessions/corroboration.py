@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from reasoningbank.memories.evidence import report_outcome
+from reasoningbank.memories.standing import recorder_of, speaker
 from reasoningbank.memories.states import sources_of
 from reasoningbank.storage.store import Transaction
 from reasoningbank.types.memory import Memory
@@ -18,7 +19,8 @@ def corroborate(
     """Note that a trajectory taught a known memory too; return whether that is new.
 
     It is one outcome for the memory when it counts and its session is independent: another one than those that taught
-    the memory, which was shown neither the memory nor one of its sources.
+    the memory, which was shown neither the memory nor one of its sources. An agent that tells what a session taught is
+    no witness for what it has recorded itself.
 
     Args:
         transaction: Where it is written.
@@ -36,6 +38,7 @@ def corroborate(
     known = [twin.id, *sources_of(twin)]
     shown = {session for each in transaction.evidence.voices(known).values() for session in each.shown}
     unseen = origin.session not in shown and not set(known) & set(trajectory.memories)
-    if counts and unseen and origin.session and origin.session not in taught:
+    told = speaker() != "" and speaker() == recorder_of(transaction, twin)
+    if counts and unseen and not told and origin.session and origin.session not in taught:
         report_outcome(transaction, twin.id, succeeded=True, session=origin.session, rater="agent", at=at)
     return True

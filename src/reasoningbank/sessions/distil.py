@@ -14,6 +14,7 @@ from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.memories.admission import Ready, admit, prepare
 from reasoningbank.memories.similarity import NEIGHBOURS, cosine_similarity, is_near
+from reasoningbank.memories.standing import PRINCIPAL, speaker
 from reasoningbank.safety.quotation import clip
 from reasoningbank.safety.stored_text import safe_line
 from reasoningbank.sessions.corroboration import corroborate
@@ -28,6 +29,7 @@ from reasoningbank.types.ports import Embedder, LanguageModel
 from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import Indexed, TrajectoryEntry
 from reasoningbank.types.session import (
+    AGENT,
     DO_INSTEAD,
     MAX_CONTRAST_ITEMS,
     MAX_ITEMS,
@@ -468,6 +470,8 @@ def _memory(
     provenance = {
         "source": "distilled",
         "session": session,
+        # An agent may be handed another client's session: what it makes of that is in its own words.
+        PRINCIPAL: speaker() if model == AGENT else "",
         "trajectory": trajectory.id,
         "task": clip(trajectory.task.strip(), MAX_TASK)[:MAX_TASK],
         "steps": ",".join(map(str, item.steps)),

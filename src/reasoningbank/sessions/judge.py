@@ -245,15 +245,14 @@ def by_evidence(trajectory: Trajectory, *, at: datetime, user: Evidence | None =
     verdict = _verdict(probability, standing)
     if missed and verdict == "unknown" and probability == _BELOW_SUCCESS:
         verdict = "partial"
-    decided = verdict in {"success", "failure"}
-    by_user = bool(said) and decided and said[-1].evidence.positive == (verdict == "success")
     return Judgement(
         verdict=verdict,
         probability=probability,
         rationale=" ".join(
             filter(None, (_rationale(verdict, standing), foreign.reason, broke_again, blocked, missed, unaccepted))
         ),
-        judge="user" if by_user else "evidence",
+        # What a transcript quotes of its user is evidence, and no person's word: whoever writes the file writes it.
+        judge="evidence" if user is None else "user",
         evidence=evidence,
         at=at,
     )
