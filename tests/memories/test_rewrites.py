@@ -69,6 +69,23 @@ def test_evidence_does_not_speak_for_another_text(local_bank: Bank, change: Chan
 
 @promise("trust:evidence-of-a-version")
 @DOORS
+def test_one_word_changed_after_others_were_shown_a_claim_is_a_claim_of_its_own(
+    local_bank: Bank, change: Change
+) -> None:
+    with speaking("connection"):
+        memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")
+    with speaking("another client"):
+        local_bank.search("a network call fails now and then", session="other")
+    change(local_bank, memory, NEAR)
+    with speaking("another client"):
+        local_bank.outcome(memory.id, succeeded=True, session="other", rater="agent")
+    (claim,) = holding(local_bank, NEAR)
+    assert (claim.id == memory.id, claim.standing, claim.belief.positive) == (False, "claim", 0)
+    assert local_bank.get(memory.id).content == CONTENT
+
+
+@promise("trust:evidence-of-a-version")
+@DOORS
 def test_the_earlier_text_of_a_claim_is_archived_with_its_evidence(local_bank: Bank, change: Change) -> None:
     with speaking("connection"):
         memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", source="mcp", session="first")

@@ -258,7 +258,7 @@ def prepare(
     renamed = {memory.id for memory in (file.memory for file in moves.values()) if memory is not None}
     own = [
         None if old.id in renamed and old.outcome == ready.memory.outcome else other
-        for (old, ready), other in zip(pairs, _apart(pairs, embedder, session), strict=True)
+        for (old, ready), other in zip(pairs, _apart(pairs, store, embedder, session), strict=True)
     ]
     edited = [ready for ready, other in zip(changed, own, strict=True) if other is None]
     beside = [(old, _as_file(other)) for (old, _), other in zip(pairs, own, strict=True) if other is not None]
@@ -316,12 +316,14 @@ def apply(transaction: Transaction, prepared: PreparedChange, *, at: datetime) -
     )
 
 
-def _apart(pairs: Sequence[tuple[Memory, Ready]], embedder: Embedder, session: str) -> list[Ready | None]:
+def _apart(
+    pairs: Sequence[tuple[Memory, Ready]], store: StoreReader, embedder: Embedder, session: str
+) -> list[Ready | None]:
     """Return what each edit of a file becomes that is a memory of its own; an agent writes files."""
     said = {"source": SOURCE, "session": session}
     if speaker := speaker_in(session):
         said[PRINCIPAL] = speaker
-    return apart(pairs, embedder, origin="file", said=said)
+    return apart(pairs, embedder, origin="file", said=said, reader=store)
 
 
 def _as_file(ready: Ready) -> Ready:

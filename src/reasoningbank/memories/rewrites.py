@@ -1,10 +1,11 @@
 """Evidence belongs to a version of a text: what an agent makes of it beyond recognition is a memory of its own.
 
 A change that says nearly the same changes the memory, whose evidence still speaks for it. Any other change by an agent,
-and every change by an agent of what stands higher than a claim, becomes a memory of its own: a claim without evidence,
-linked with what it was made of. So does what a file says that nobody stands by. The earlier text stays what it is, with
-its evidence, when it stands higher than a claim, or when an agent rewrites what another client recorded; else it is
-archived, where a person finds it.
+and every change by an agent of what stands higher than a claim or of what another client was shown, becomes a memory of
+its own: a claim without evidence, linked with what it was made of. One changed word may turn a text round, and what
+others did with the text that they were shown says nothing of it. So does what a file says that nobody stands by. The
+earlier text stays what it is, with its evidence, when it stands higher than a claim, or when an agent rewrites what
+another client recorded; else it is archived, where a person finds it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from reasoningbank.memories.admission import (
     same_words,
 )
 from reasoningbank.memories.similarity import cosine_similarity, is_near
-from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through
-from reasoningbank.storage.store import Transaction
+from reasoningbank.memories.standing import PRINCIPAL, speaker, spoken_through, voices_of
+from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, Belief
 from reasoningbank.types.memory import SUPERSEDED, Cause, Memory, new_id
 from reasoningbank.types.ports import Embedder
@@ -44,7 +45,12 @@ _OF_THE_WRITER = ENTRIES | {SOURCE, SESSION, PRINCIPAL, TRAJECTORY}
 
 
 def apart(
-    changes: Sequence[tuple[Memory, Ready]], embedder: Embedder, *, origin: EnteredBy, said: Mapping[str, str]
+    changes: Sequence[tuple[Memory, Ready]],
+    embedder: Embedder,
+    *,
+    origin: EnteredBy,
+    said: Mapping[str, str],
+    reader: StoreReader | None = None,
 ) -> list[Ready | None]:
     """Return for each change of an agent the memory of its own that it becomes; None for one that changes the memory.
 
@@ -53,8 +59,14 @@ def apart(
         embedder: Makes the vectors that tell what is nearly the same.
         origin: Through what it comes: an agent, or a file that an agent writes.
         said: The entries of the provenance that say who says it.
+        reader: The bank, where it counts whom the memory was shown to; None where it does not.
     """
-    return [_apart(old, ready, embedder, origin, said) for old, ready in changes]
+    return [
+        _made(old, ready, origin, said)
+        if reader is not None and not same_words(old, ready.memory) and _is_known_to_others(reader, old, said)
+        else _apart(old, ready, embedder, origin, said)
+        for old, ready in changes
+    ]
 
 
 def by_agent(old: Memory, ready: Ready, context: Context) -> Ready | None:
@@ -67,7 +79,15 @@ def by_agent(old: Memory, ready: Ready, context: Context) -> Ready | None:
     """
     spoken = speaker()
     said = {SOURCE: spoken_through(), SESSION: context.session} | ({PRINCIPAL: spoken} if spoken else {})
-    return _apart(old, ready, context.embedder, "agent", said)
+    (own,) = apart([(old, ready)], context.embedder, origin="agent", said=said, reader=context.store())
+    return own
+
+
+def _is_known_to_others(reader: StoreReader, memory: Memory, said: Mapping[str, str]) -> bool:
+    """Return whether another client than the one that speaks was shown a memory."""
+    known = voices_of(reader, [memory], said.get(SESSION, ""))[memory.id]
+    own = {speaker(), known.principal(said.get(SESSION, ""))}
+    return bool({known.principal(session) for session in known.shown} - own)
 
 
 def unspaced(old: Memory, new: Memory) -> Memory:
@@ -124,6 +144,12 @@ def _apart(old: Memory, ready: Ready, embedder: Embedder, origin: EnteredBy, sai
         cosine = cosine_similarity(ready.indexed.vectors[CONTENT_LEG], vector)
         if is_near(new, old, cosine, embedder.model_id):
             return None
+    return _made(old, ready, origin, said)
+
+
+def _made(old: Memory, ready: Ready, origin: EnteredBy, said: Mapping[str, str]) -> Ready:
+    """Return the memory of its own that a change becomes."""
+    new = ready.memory
     kept = {key: text for key, text in new.provenance.items() if key not in _OF_THE_WRITER}
     made = entered(
         replace(
