@@ -25,7 +25,7 @@ from reasoningbank.errors import InvalidInput, TrajectoryNotFound
 from reasoningbank.memories.admission import speakers_of, vouched_for
 from reasoningbank.memories.memories import _ATTEMPTS
 from reasoningbank.memories.silence import hear, silence, silenced
-from reasoningbank.memories.standing import check_person
+from reasoningbank.memories.standing import PRINCIPAL, check_person
 from reasoningbank.memories.states import (
     HELD,
     WITHHELD,
@@ -122,8 +122,8 @@ def selected(store: Store, selection: QuarantineSelection) -> list[ScopedMemory]
 def voices_in(store: Store, selection: QuarantineSelection, chosen: Sequence[ScopedMemory], own: Scope) -> set[str]:
     """Return the sessions whose votes a quarantine takes out of a bank, as they are named there.
 
-    That are the session that is selected, those of the principal that is, and, when a source is, those that recorded
-    what came from it. One memory, or a time, is not a voice.
+    That are the session that is selected, those of the principal that is, and, when a source is, those of the clients
+    that recorded what came from it. One memory, or a time, is not a voice.
     """
     if selection.memory_id is not None or (selection.session, selection.principal, selection.source) == (None,) * 3:
         return set()
@@ -131,7 +131,10 @@ def voices_in(store: Store, selection: QuarantineSelection, chosen: Sequence[Sco
     if selection.source is not None:
         for place in chosen:
             memory = existing(store, place.id) if place.scope == store.scope else None
-            named.add("" if memory is None else memory.provenance.get("session", ""))
+            provenance: Mapping[str, str] = {} if memory is None else memory.provenance
+            named.add(provenance.get("session", ""))
+            if PRINCIPAL in provenance:
+                named |= spoken_by(store, provenance[PRINCIPAL])
     places = {session_in(store.scope, name, own) for name in named if name}
     if selection.principal is not None:
         places |= spoken_by(store, selection.principal)
