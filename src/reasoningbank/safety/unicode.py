@@ -171,6 +171,16 @@ _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|%20\w+%20")
 _ESCAPED = re.compile(r"(?:\\+(?:u\{?[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})\}?){4}")
 _DISGUISED = (("&", _ENTITY), ("%", _PERCENT), ("\\", _ESCAPED))
 _JOINED = re.compile(r"\s*\n\s*")
+_MARKUP = re.compile(r"[*_`~|#<]|^[ \t]*(?:[>+-]|\d{1,3}[.)]|//)", re.MULTILINE)
+"""What a text has somewhere that is marked up."""
+_LINE_MARK = re.compile(r"^[ \t]*(?:(?:>|#{1,6}|[-*+]|\d{1,3}[.)]|//+|;+|%+)[ \t]+|>+)+", re.MULTILINE)
+"""Signs at the beginning of a line: a quotation, a heading, an item of a list, a comment."""
+_SHORT_CODE = re.compile(r"`{1,3}((?:[^`\s]+[ \t]?){1,3})`{1,3}")
+_TABLE_ROW = re.compile(r"\|((?:[^|\n]*\|)+)[ \t]*$", re.MULTILINE)
+_INLINE_MARK = re.compile(
+    r"/\*+|\*+/|<!--+|--+>|</?[A-Za-z][^<>\n]{0,80}>|(?<!\w)_{1,3}(?=\w)|(?<=[\w.,!?])_{1,3}(?!\w)|\*{1,3}|~~"
+)
+"""Comments, tags, emphasis and strikethrough."""
 _MOST_ENCODED = 20
 
 
@@ -211,11 +221,24 @@ def forms(text: str) -> Iterator[str]:
         yield other
     if (other := _changed(wide, _BESIDE_DIGIT, _without_digits)) != wide:
         yield other
+    if _MARKUP.search(plain) and (" " in wide or "*" in wide or "~~" in wide):
+        yield _without_markup(plain)
     if joined := _around_joined_words(wide):
         yield from dict.fromkeys(each.sub(" ", joined) for each in (_BORDER, _BORDER_OF_CAPITALS))
     yield from _decoded(plain)
     if len(plain) < 2_000 and "rot13" in plain.lower():
         yield plain.translate(_ROT13)
+
+
+def _without_markup(text: str) -> str:
+    """Return a text on one line without the signs of Markdown, tables, comments and tags.
+
+    Longer stretches of code keep their marks: what quotes a sentence may be about it.
+    """
+    bare = _LINE_MARK.sub("", text)
+    bare = _TABLE_ROW.sub(lambda row: row.group(1).replace("|", " "), bare)
+    bare = _SHORT_CODE.sub(r"\1", bare)
+    return " ".join(_INLINE_MARK.sub("", bare).split())
 
 
 def apart(text: str) -> str:
