@@ -29,6 +29,7 @@ from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import CONTENT_LEG
 from reasoningbank.types.records import Indexed
 from reasoningbank.types.scope import Scope
+from reasoningbank.types.session import RECIPE, Step, Trajectory
 from recorded_memories import said
 
 SCOPE = Scope(tenant="acme", project="shop")
@@ -282,3 +283,29 @@ def test_lessons_of_one_subject_that_say_different_things_stay_apart(
     assert second is not None
     assert float(first @ second) > 0.8
     assert bank.curation.clusters() == ()
+
+
+@promise(
+    "consolidating:recipes",
+    "Recipes for different errors stay apart, however alike their words are.",
+    source="issue 16",
+)
+def test_recipes_of_different_errors_stay_apart(open_bank_in_session: OpenBank, local_embedder: Embedder) -> None:
+    bank = open_bank_in_session(embedder=local_embedder)
+    for number in range(4):
+        name = f"widget{number}"
+        missing = f"Traceback (most recent call last):\n  import {name}\nModuleNotFoundError: No module named '{name}'"
+        steps = (
+            Step(action="python app.py", tool="Bash", observation=missing, exit_code=1),
+            Step(action=f"pip install {name}", tool="Bash", observation=f"Successfully installed {name}", exit_code=0),
+            Step(action="python app.py", tool="Bash", observation="ready", exit_code=0),
+        )
+        bank.sessions.keep(Trajectory(task="Start the app", session=f"session {number}", steps=steps))
+    bank.jobs.work()
+    recipes = [memory for memory in bank.memories.list() if memory.provenance["source"] == RECIPE]
+    assert len(recipes) == 4
+    first, second = (bank.memories.vector(memory.id) for memory in recipes[:2])
+    assert first is not None
+    assert second is not None
+    assert float(first @ second) > 0.9
+    assert bank.curation.clusters(0.8) == ()

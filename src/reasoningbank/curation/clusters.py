@@ -35,6 +35,7 @@ from reasoningbank.types.consolidation import Contradiction, SimilarityCluster, 
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import ClosePairs
+from reasoningbank.types.session import RECIPE
 from reasoningbank.types.standing import ECHO_OF
 
 NEAR_SHARE, SHARE_OF_WORDS = 1 / 3, 0.42
@@ -77,7 +78,7 @@ def two_lessons(pairs: ClosePairs, memories: Sequence[Memory | None], model_id: 
         memories: The memory of each id of the pairs; None for one that is gone.
         model_id: The model their vectors come from.
     """
-    apart = opposed(pairs, memories)
+    apart = opposed(pairs, memories) | _two_recipes(pairs, memories)
     if family(model_id) is None:
         return apart
     words: dict[int, frozenset[str]] = {}
@@ -87,6 +88,16 @@ def two_lessons(pairs: ClosePairs, memories: Sequence[Memory | None], model_id: 
         share = NEAR_SHARE if pairs.scores[place] >= near else SHARE_OF_WORDS
         apart[place] = len(one & other) < share * len(one | other)
     return apart
+
+
+def _two_recipes(pairs: ClosePairs, memories: Sequence[Memory | None]) -> Flags:
+    """Return for each pair whether both are recipes: those of one error are joined when a session teaches them.
+
+    The recipes of two errors share nearly all words, and differ in the name that counts.
+    """
+    recipes = numpy.array([memory is not None and memory.provenance.get("source") == RECIPE for memory in memories])
+    found: Flags = recipes[pairs.first] & recipes[pairs.second]
+    return found
 
 
 def _words(known: dict[int, frozenset[str]], memories: Sequence[Memory | None], place: int) -> frozenset[str]:
