@@ -279,6 +279,9 @@ def test_every_skill_keeps_the_rules_of_the_format(title: str, description: str,
     assert isinstance(said, str)
     assert 0 < len(said) <= MOST_DESCRIPTION
     assert not {"<", ">", "\n"} & set(said)
+    # The reference validator ends the front matter at any three hyphens, and knows no mapping on one line.
+    assert "---" not in said
+    assert "\nmetadata:\n  reasoningbank-id: " in skill_of(memory, "a-name")
     assert "Use when" in said or len(texts.title) > 150
     metadata = fields["metadata"]
     assert isinstance(metadata, dict)

@@ -62,7 +62,7 @@ class MarkdownMemory:
 def front_matter(fields: Mapping[str, object], body: str) -> str:
     """Return a Markdown text with front matter; fields that are empty are left out."""
     kept = {name: value for name, value in fields.items() if value not in ("", [], None)}
-    text = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=10**9, default_flow_style=None)
+    text = yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=10**9, default_flow_style=False)
     return f"{_FENCE}\n{text}{_FENCE}\n\n{body.rstrip()}\n"
 
 

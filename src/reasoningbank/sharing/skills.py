@@ -23,6 +23,8 @@ MOST_DESCRIPTION = 1_024
 OWNER = "reasoningbank-id"
 """The entry of a skill's metadata that says which memory it was made of."""
 _STANDINGS = frozenset({"confirmed", "vouched"})
+_WHEN = re.compile(r"(?:use )?when(?:ever)?\b[ :,]*", re.IGNORECASE)
+"""How a description begins that says itself when it applies."""
 
 
 def write_skills(store: Store, target: Path) -> SkillFiles:
@@ -72,8 +74,8 @@ def skill_of(memory: Memory, name: str) -> str:
         memory: A strategy.
         name: The name of the skill, which is that of its folder.
     """
-    when = memory.description or f"a task is about this: {memory.title}"
-    when = re.sub(r"^(use )?when(ever)?\b[ :,]*", "", when, flags=re.IGNORECASE)
+    said_when = _WHEN.match(memory.description)
+    when = memory.description[said_when.end() :] if said_when else f"this applies: {memory.description or memory.title}"
     said = _plain(f"{memory.title.rstrip('.')}. Use when {when.rstrip('.')}.")
     fields: Mapping[str, object] = {
         "name": name,
@@ -94,8 +96,8 @@ def skill_of(memory: Memory, name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text on one line without angle brackets, which a skill's description must not have."""
-    return " ".join(text.replace("<", "(").replace(">", ")").split())
+    """Return a text on one line without what a skill's description must not have: angle brackets and a fence."""
+    return " ".join(re.sub(r"-{3,}", "-", text.replace("<", "(").replace(">", ")")).split())
 
 
 def _own_skills(target: Path) -> dict[str, str]:
