@@ -218,6 +218,14 @@ def test_claims_are_approved_and_rejected_quarantines_released_and_merges_undone
     assert "1 memory is released" in page.inner_text(".note")
     looked.open(seen, "/review/merges")
     assert page.query_selector("ins, del") is not None
+    merged = page.get_attribute("main a[href*='/memories/']", "href")
+    assert merged is not None
+    looked.open(seen, merged[merged.index("/memories/") :].partition("?")[0])
+    came_from = page.locator("section[aria-labelledby=origin]")
+    assert came_from.inner_text().count("was merged into it") == 2
+    came_from.locator("a").first.click()
+    assert page.locator("section[aria-labelledby=origin]").count() == 1
+    looked.open(seen, "/review/merges")
     page.click("text=Undo")
     assert "2 memories are as before" in page.inner_text(".note")
     assert "Nothing was merged" in page.inner_text("main")

@@ -150,11 +150,19 @@ def _origin(bank: Bank, origin: Origin) -> dict[str, object]:
     try:
         trajectory = bank.sessions.get(origin.trajectory)
     except NotFound:
-        return {"origin": origin, "task": "", "steps": []}
+        return {"origin": origin, "task": "", "steps": [], "source": _source(bank, origin)}
     steps: list[tuple[int, Step]] = [
         (index, trajectory.steps[index]) for index in origin.steps if 0 <= index < len(trajectory.steps)
     ]
-    return {"origin": origin, "task": trajectory.task, "steps": steps}
+    return {"origin": origin, "task": trajectory.task, "steps": steps, "source": None}
+
+
+def _source(bank: Bank, origin: Origin) -> Memory | None:
+    """Return the recorded memory that a merged one was made of, which stands for its session; None when it is gone."""
+    try:
+        return bank.get(origin.trajectory)
+    except NotFound:
+        return None
 
 
 def _linked(bank: Bank, memory: Memory) -> list[dict[str, str]]:
