@@ -247,7 +247,7 @@ def rest_page() -> str:
             ]
             if rows:
                 parts.append("\n".join(["| argument | where | type |", "|---|---|---|", *rows]) + "\n")
-            statuses = [status for status in each["responses"] if status != "default"]
+            statuses = [status for status in each["responses"] if status[0] == "2"]
             answer = each["responses"][statuses[0]].get("content", {}).get("application/json", {}).get("schema")
             said = f": {_fields(answer, 1)}" if answer else ""
             parts.append(f"Answer {' or '.join(statuses)}{said}.\n")

@@ -98,7 +98,7 @@ class Described:
             jsonschema.validate(body, schema)
         path = re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), place) + query
         answer = self.served.call(method, path, body)
-        assert answer.status_code in {int(each) for each in described["responses"] if each != "default"}, answer.text
+        assert answer.status_code in {int(each) for each in described["responses"] if each[0] == "2"}, answer.text
         content = described["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
         assert content == closed(content), place
         assert not [each for each in objects(content) if "properties" in each and not each.get("required")], place

@@ -41,6 +41,7 @@ RequestHandler = Callable[[Request], Awaitable[Response]]
 PROJECT = "project_id"
 """The parameter of every query that names the project."""
 _JSON = "application/json"
+_MOST_DIGITS = 15
 TENANT, MEMBERSHIP = "reasoningbank.tenant", "reasoningbank.membership"
 """What the gate notes in a connection's scope."""
 _STATUS: tuple[tuple[type[BankError], int], ...] = (
@@ -247,8 +248,10 @@ def query_whole(connection: HTTPConnection, name: str, default: int) -> int:
     text = connection.query_params.get(name)
     if text is None:
         return default
-    if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 15:
+    if not text.isascii() or not text.removeprefix("-").isdigit():
         raise InvalidInput(f"{name}: must be a whole number, not {text[:40]!r}")
+    if len(text) > _MOST_DIGITS:
+        raise InvalidInput(f"{name}: must be a whole number of at most {_MOST_DIGITS} digits, not {text[:40]!r}")
     return int(text)
 
 

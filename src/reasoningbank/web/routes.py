@@ -192,7 +192,7 @@ def openapi() -> Json:
             "operationId": "give_a_ticket",
             "summary": "Get a ticket that opens one WebSocket within thirty seconds.",
             "parameters": [_PROJECT],
-            "responses": _responses("201", object_schema({"ticket": _TEXT, "seconds": {"type": "number"}})),
+            "responses": _responses("201", object_schema({"ticket": _TEXT, "seconds": {"type": "number"}}), "POST"),
         }
     }
     paths[prometheus.PATH] = {
@@ -254,7 +254,7 @@ def _operation(operation: Operation, route: Route) -> Json:
         described["requestBody"] = _body(body)
     described["parameters"] = [*parameters, _PROJECT, *([_KEY] if route.method == "POST" else [])]
     status = "201" if route.created == "always" else "200"
-    described["responses"] = _responses(status, answer_schema(operation))
+    described["responses"] = _responses(status, answer_schema(operation), route.method)
     if route.created == "new":
         described["responses"]["201"] = described["responses"]["200"]
     return described
@@ -278,7 +278,7 @@ def _workflow(summary: str, inputs: Mapping[str, Json], required: tuple[str, ...
         "summary": summary,
         "parameters": [_PROJECT],
         "requestBody": _body(body),
-        "responses": _responses("201" if "user_input" in inputs else "200", object_schema(answer)),
+        "responses": _responses("201" if "user_input" in inputs else "200", object_schema(answer), "POST"),
     }
 
 
@@ -297,9 +297,33 @@ def _closed(schema: Any) -> Any:
     return {"additionalProperties": False, **inside} if inside.get("type") == "object" else inside
 
 
-def _responses(status: str, answer: Json) -> Json:
-    done: Json = {"description": "Done."}
-    if status != "204":
-        done["content"] = {"application/json": {"schema": answer}}
-    error = {"schema": {"$ref": "#/components/schemas/Error"}}
-    return {status: done, "default": {"description": "An error.", "content": {PROBLEM: error}}}
+_REFUSALS: Mapping[str, str] = {
+    "400": "An argument is missing, unknown or not usable.",
+    "401": "The request carries no token that is known.",
+    "403": "The token does not allow it, only a person does it, or the memory is in quarantine.",
+    "404": "There is no such thing, or no such project.",
+    "408": "The request did not arrive in time.",
+    "413": "The request is too long.",
+    "421": "The server does not have this host's name.",
+    "429": "Too many requests or connections; Retry-After says when to come again.",
+    "503": "The bank is busy, or the server is ending.",
+}
+"""What may be answered instead, to any request."""
+_REFUSALS_OF_A_BODY: Mapping[str, str] = {"415": "The body is not said to be application/json."}
+_REFUSALS_OF_A_KEY: Mapping[str, str] = {
+    "409": "A request with this key, or the turn of the workflow, is under way.",
+    "422": "The key was used for another request.",
+}
+
+
+def _responses(status: str, answer: Json, method: str = "GET") -> Json:
+    """Return what is answered to a request with this method: when it succeeds, and when it does not."""
+    done: Json = {"description": "Done.", "content": {"application/json": {"schema": answer}}}
+    content: Json = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Error"}}}
+    refusals = {
+        **_REFUSALS,
+        **(_REFUSALS_OF_A_BODY if method in {"POST", "PATCH"} else {}),
+        **(_REFUSALS_OF_A_KEY if method == "POST" else {}),
+        "default": "An error.",
+    }
+    return {status: done, **{code: {"description": said, "content": content} for code, said in refusals.items()}}
