@@ -23,6 +23,7 @@ from reasoningbank.search.search import By, Search
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import check_texts, check_whole
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import (
@@ -459,7 +460,7 @@ class Bank:
                 content=content,
                 outcome=check_outcome(outcome),
                 description=description,
-                tags=tuple(tags),
+                tags=tags,
                 category=category,
                 confidence=check_confidence(confidence),
                 provenance={
@@ -599,7 +600,7 @@ class Bank:
         from reasoningbank.search.placement import spread
 
         most = checked_limit(limit)
-        if budget < 0:
+        if check_whole(budget, "budget") < 0:
             raise InvalidInput(f"a budget cannot be negative: {budget}", hint="Name the most tokens, for example 500.")
         place = session_name(session) or self._context.session
         with observed("search_memory", store=self._context.place) as observation:
@@ -763,7 +764,7 @@ class Bank:
                 content=old.content if content is None else content,
                 description=old.description if description is None else description,
                 outcome=old.outcome if outcome is None else check_outcome(outcome),
-                tags=old.tags if tags is None else tuple(tags),
+                tags=old.tags if tags is None else tuple(check_texts(tags, "tags")),
                 category=old.category if category is None else category,
                 state=old.state if state is None else state,
             )

@@ -23,6 +23,7 @@ from reasoningbank.safety.checks import (
 )
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import check_kind
 from reasoningbank.types.consolidation import (
     CONSOLIDATED_FROM,
     SIMILARITY_THRESHOLD,
@@ -111,7 +112,7 @@ class Curation:
             ModelMismatch: When the bank was built with another embedder.
             StoreError: When the bank cannot be read or written.
         """
-        options = options or ConsolidationOptions()
+        options = check_kind(options or ConsolidationOptions(), ConsolidationOptions, "options")
         began = time.perf_counter()
         with observed("consolidate_memories", store=self._context.place):
             result = self._consolidator().run(options, progress=progress)

@@ -16,6 +16,7 @@ from reasoningbank.safety.file_access import digest_of, open_regular, read_text
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import check_kind, check_kinds
 from reasoningbank.types.graph import Edge, FieldValue, Node, check_graph_id
 from reasoningbank.types.graph_search import (
     ACTION_OUTCOMES,
@@ -73,8 +74,8 @@ class Graph:
         now = self._context.clock.now()
         with self._context.gated():
             ready = prepared(
-                [replace(node, ingestion_time=now, update_time=now) for node in nodes],
-                [replace(edge, created_time=now) for edge in edges],
+                [replace(node, ingestion_time=now, update_time=now) for node in check_kinds(nodes, Node, "nodes")],
+                [replace(edge, created_time=now) for edge in check_kinds(edges, Edge, "edges")],
                 self._context.embedder,
                 entry=entry_of(self._context.session),
             )
@@ -335,7 +336,7 @@ class Graph:
         """
         from reasoningbank.graph.walk import reveal_walk, walk
 
-        return reveal_walk(walk(self._context.store().graph, seeds, parameters))
+        return reveal_walk(walk(self._context.store().graph, check_kind(seeds, Mapping, "seeds"), parameters))
 
     def list(self, condition: GraphFilter | None = None, *, limit: int = 0, offset: int = 0) -> tuple[Node, ...]:
         """Return nodes that meet a condition in the order they were stored; limit 0 means all.

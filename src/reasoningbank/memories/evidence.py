@@ -33,6 +33,7 @@ from reasoningbank.memories.standing import independent, settled, voices_of
 from reasoningbank.memories.states import refuse_quarantined, sources_of
 from reasoningbank.memories.voices import excess, is_held, is_limited, is_silenced, room_for
 from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.argument import check_flag
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief, to_units
 from reasoningbank.types.consolidation import consolidated_confidence, is_consolidated
 from reasoningbank.types.memory import PROVEN, STATES, TAKEN_BACK, Cause, Memory, OutcomeReport, Rating
@@ -265,7 +266,7 @@ def rate(
     if rater == "agent":
         refuse_quarantined(transaction, memory, "an agent's rating of it does not count.")
     weights = transaction.evidence.weights()
-    signal = _signal(memory, "explicit", helpful, session, rater, at, weights)
+    signal = _signal(memory, "explicit", check_flag(helpful, "helpful"), session, rater, at, weights)
     if rater == "agent" and session and is_silenced(transaction, session):
         return Rating(
             memory_id=memory_id,
@@ -329,6 +330,7 @@ def report_outcome(
         MemoryQuarantined: When the memory is in quarantine and an agent reports.
     """
     memory = transaction.memories.get(memory_id)
+    check_flag(succeeded, "succeeded")
     if rater in AGENTS:
         refuse_quarantined(transaction, memory, "an agent's outcome does not count for it.")
     if rater in AGENTS and session and is_silenced(transaction, session):

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
+from reasoningbank.types.argument import check_text, check_texts, check_whole
 from reasoningbank.types.belief import check_confidence
 from reasoningbank.types.memory import ORDERS, STATES, Order, State, check_outcome
 from reasoningbank.types.quarantine import unquoted
@@ -54,7 +55,7 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
     """
     from reasoningbank.safety.stored_text import safe_line
 
-    if len(name) > most:
+    if len(check_text(name, f"the name of a {what}")) > most:
         raise InvalidInput(f"the name of a {what} has at most {most} characters, not {len(name)}")
     if danger := name_danger(line := safe_line(name)):
         raise InvalidInput(
@@ -163,14 +164,14 @@ def usable_path(path: str | Path) -> Path:
 
 def checked_limit(limit: int, name: str = "limit") -> int:
     """Return the limit; raise NegativeLimit below zero, with the name of the argument."""
-    if limit < 0:
+    if check_whole(limit, name) < 0:
         raise NegativeLimit(f"{name} cannot be negative: {limit}")
     return limit
 
 
 def checked_offset(offset: int) -> int:
     """Return the offset; raise NegativeOffset below zero."""
-    if offset < 0:
+    if check_whole(offset, "offset") < 0:
         raise NegativeOffset(f"offset cannot be negative: {offset}")
     return offset
 
@@ -179,7 +180,7 @@ def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return tags to search for, cleaned as stored tags are."""
     from reasoningbank.safety.stored_text import clean_line
 
-    return tuple(tag for tag in (clean_line(tag) for tag in tags) if tag)
+    return tuple(tag for tag in (clean_line(tag) for tag in check_texts(tags, "tags")) if tag)
 
 
 def checked_filter(
@@ -194,7 +195,7 @@ def checked_filter(
     Raises:
         InvalidMemory, InvalidOutcome, InvalidConfidence: When an argument is not usable.
     """
-    unknown = [state for state in states if state not in STATES]
+    unknown = [state for state in check_texts(states, "states") if state not in STATES]
     if unknown:
         raise InvalidMemory(f"state must be one of {', '.join(STATES)}, not {unknown[0]!r}")
     return Filter(

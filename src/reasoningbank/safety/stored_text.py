@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from reasoningbank.errors import TextTooLong
 from reasoningbank.safety.secrets import Finding, is_safe, redact
 from reasoningbank.safety.unicode import normalise
+from reasoningbank.types.argument import check_text, check_texts
 from reasoningbank.types.memory import MAX_CATEGORY, MAX_CONTENT, MAX_DESCRIPTION, MAX_TAG, MAX_TITLE, Memory
 
 MAX_INPUT = 1_000_000
@@ -65,8 +66,9 @@ def safe_texts(title: str, description: str, content: str, tags: Iterable[str], 
         TextTooLong: When all texts together have more than a million characters; nothing was looked at then.
     """
     listed: list[str] = []
-    length = len(title) + len(description) + len(content) + len(category)
-    for tag in tags:
+    named = {"title": title, "description": description, "content": content, "category": category}
+    length = sum(len(check_text(text, name)) for name, text in named.items())
+    for tag in check_texts(tags, "tags"):
         length += len(tag) + 1
         if length > MAX_INPUT:
             break

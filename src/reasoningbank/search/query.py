@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import EmptyQuery, InvalidInput, TextTooLong
 from reasoningbank.safety.checks import checked_limit, clean_tags
 from reasoningbank.search.passages import Passage, passages
+from reasoningbank.types.argument import check_text
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.memory import check_outcome
 from reasoningbank.types.moment import as_moment
@@ -83,7 +84,7 @@ def _questions(query: str) -> tuple[str, tuple[Passage, ...]]:
     from reasoningbank.safety.secrets import redact
     from reasoningbank.safety.stored_text import clean, safe_line
 
-    if len(query) > MAX_SEARCHED:
+    if len(check_text(query, "query")) > MAX_SEARCHED:
         raise TextTooLong(f"the query has {len(query)} characters; the limit is {MAX_SEARCHED}", hint=_SHORTER)
     found = passages(query)
     if len(found) > 1 or len(query) > MAX_QUERY:

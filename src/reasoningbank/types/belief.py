@@ -111,7 +111,7 @@ def check_confidence(value: float, name: str = "confidence") -> float:
     Raises:
         InvalidConfidence: For anything else, NaN included.
     """
-    if not 0.0 <= value <= 1.0:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
         raise InvalidConfidence(f"{name} must be between 0.0 and 1.0, not {value}")
     return float(value)
 

@@ -24,6 +24,7 @@ from reasoningbank.errors import (
     InvalidOutcome,
     TextTooLong,
 )
+from reasoningbank.types.argument import check_text
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, Belief
 from reasoningbank.types.standing import Standing, standing_in
 
@@ -181,7 +182,7 @@ def check_memory_id(memory_id: str, kind: str = "memory") -> str:
         EmptyMemoryId: When it is empty or blank.
         InvalidInput: When it is too long or has characters that are not printable.
     """
-    if not memory_id.strip():
+    if not check_text(memory_id, f"a {kind} ID").strip():
         hint = None if kind == "memory" else f"Pass the id of a {kind}, as the answers and lists have it."
         raise EmptyMemoryId(f"{kind} ID cannot be empty", hint=hint)
     if len(memory_id) > MAX_ID or not memory_id.isprintable():
