@@ -21,8 +21,8 @@ from evaluation.learning_tables import Cell, Table, absent
 from reasoningbank.errors import BudgetExhausted, MalformedAnswer, ModelUnavailable
 from reasoningbank.memories.words import STOP_WORDS, analyse
 from reasoningbank.sessions.assignment import items_of
-from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.facts import facts
+from reasoningbank.sessions.lessons import extract
 from reasoningbank.sessions.validation import examine
 from reasoningbank.types.session import Item, Judgement, SessionSummary, Step, Trajectory
 

@@ -11,7 +11,7 @@ from evaluation.learning_sources import AIRLINE, Session, Setup, airline
 from evaluation.learning_tables import Cell, Table, absent
 from reasoningbank.bank import Bank
 from reasoningbank.errors import MalformedAnswer, ModelUnavailable
-from reasoningbank.sessions.distil import contrast
+from reasoningbank.sessions.lessons import contrast
 from reasoningbank.sessions.validation import examine
 from reasoningbank.settings import Settings
 from reasoningbank.types.session import MAX_CONTRAST_ITEMS, Judgement

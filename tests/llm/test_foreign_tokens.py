@@ -13,8 +13,8 @@ from promises import promise
 from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.llm.window import LearnedWindow, prompt_in_error
-from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.judge import judge
+from reasoningbank.sessions.lessons import extract
 from reasoningbank.types.session import Step, Trajectory
 
 CHINESE = Trajectory(

@@ -17,8 +17,8 @@ from reasoningbank.errors import ContextExceeded, MalformedAnswer
 from reasoningbank.llm.budget import TokenBudget
 from reasoningbank.llm.provider import ProviderModel
 from reasoningbank.llm.window import told_context
-from reasoningbank.sessions.distil import contrast
 from reasoningbank.sessions.judge import judge
+from reasoningbank.sessions.lessons import contrast
 from reasoningbank.types.ports import Completion, Prompt
 from reasoningbank.types.session import Judgement, Step, Trajectory
 

@@ -12,8 +12,8 @@ from promises import promise
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm.answers import read_answer
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.sessions.distil import FailureLessons, Lessons, SuccessLessons, items_in
 from reasoningbank.sessions.judge import Opinion, judge
+from reasoningbank.sessions.lessons import FailureLessons, Lessons, SuccessLessons, items_in
 from reasoningbank.types.session import Step, Trajectory
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

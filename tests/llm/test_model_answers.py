@@ -18,8 +18,8 @@ from promises import promise
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm.answers import MAX_ANSWER, read_answer
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.judge import judge
+from reasoningbank.sessions.lessons import extract
 from reasoningbank.types.session import Judgement, Step, Trajectory
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

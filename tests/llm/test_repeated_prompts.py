@@ -13,8 +13,8 @@ from reasoningbank.curation.consolidation import merge
 from reasoningbank.errors import MalformedAnswer
 from reasoningbank.llm import prompts
 from reasoningbank.llm.scripted import ScriptedModel
-from reasoningbank.sessions.distil import contrast, extract
 from reasoningbank.sessions.judge import judge
+from reasoningbank.sessions.lessons import contrast, extract
 from reasoningbank.types.consolidation import SimilarityCluster
 from reasoningbank.types.memory import Memory
 from reasoningbank.types.session import Judgement, Step, Trajectory, Verdict

@@ -25,8 +25,8 @@ from reasoningbank.llm.window import (
     told_context,
     was_truncated,
 )
-from reasoningbank.sessions.distil import extract
 from reasoningbank.sessions.judge import judge
+from reasoningbank.sessions.lessons import extract
 from reasoningbank.types.ports import MIN_CONTEXT, Completion, Prompt
 from reasoningbank.types.session import Judgement, Step, Trajectory
 

@@ -14,7 +14,7 @@ from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.sessions.assignment import assign
 from reasoningbank.sessions.digest import digest
-from reasoningbank.sessions.distil import Extraction, contrast, extract
+from reasoningbank.sessions.lessons import Extraction, contrast, extract
 from reasoningbank.sessions.validation import examine
 from reasoningbank.types.session import Item, Judgement, Trajectory, Verdict
 from sessions.lesson_examples import TRAJECTORY

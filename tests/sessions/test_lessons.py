@@ -19,7 +19,7 @@ from promises import promise
 from reasoningbank.errors import ModelMismatch, TrajectoryNotFound
 from reasoningbank.memories.admission import index
 from reasoningbank.memories.similarity import THRESHOLDS, is_near, threshold
-from reasoningbank.sessions.distil import Learned, learn
+from reasoningbank.sessions.lessons import Learned, learn
 from reasoningbank.storage import open_storage
 from reasoningbank.storage.store import Store
 from reasoningbank.testing import HashingEmbedder

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promises import promise
 from reasoningbank.errors import InvalidInput
 from reasoningbank.sessions.assignment import TITLE_CHARACTERS, items_of, shorten
-from reasoningbank.sessions.distil import learn
+from reasoningbank.sessions.lessons import learn
 from reasoningbank.sessions.validation import examine
 from reasoningbank.storage import open_storage
 from reasoningbank.types.memory import Memory

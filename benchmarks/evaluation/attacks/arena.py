@@ -22,7 +22,7 @@ from reasoningbank.context import Context
 from reasoningbank.llm.scripted import ScriptedModel
 from reasoningbank.safety.quotation import BLOCK_END, BLOCK_START
 from reasoningbank.safety.unicode import folded
-from reasoningbank.sessions.distil import learn
+from reasoningbank.sessions.lessons import learn
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.memory import Cause, Memory

@@ -368,7 +368,7 @@ class ConversationWriter:
         self, store: Store, parts: ConversationParts, told: Told, *, done: bool, waits: bool, at: datetime
     ) -> Stored:
         """Store what is new of the parts, in one transaction."""
-        from reasoningbank.sessions.distil import twin_of
+        from reasoningbank.sessions.lessons import twin_of
 
         lesson = self._conversation_lesson(parts, told.conversation)
 

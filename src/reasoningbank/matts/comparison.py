@@ -28,7 +28,7 @@ from reasoningbank.matts.attempts import (
     selected,
 )
 from reasoningbank.matts.selection import standing
-from reasoningbank.sessions.distil import contrast, extract
+from reasoningbank.sessions.lessons import contrast, extract
 from reasoningbank.types.matts import MAX_ROLLOUTS, MODES, Mode, Rollout, Scaled, Selection, Stopped, Task
 from reasoningbank.types.ports import LanguageModel
 from reasoningbank.types.session import Item, Judgement, Step, Trajectory

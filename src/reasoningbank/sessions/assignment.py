@@ -14,7 +14,7 @@ from reasoningbank.memories.admission import sayable
 from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.stored_text import clean, clean_line
 from reasoningbank.sessions.digest import DIGEST_TOKENS, digest
-from reasoningbank.sessions.distil import prompt_name
+from reasoningbank.sessions.lessons import prompt_name
 from reasoningbank.sessions.validation import MAX_ITEM_CONTENT, MAX_ITEM_DESCRIPTION, MAX_ITEM_TAGS, MAX_ITEM_TITLE
 from reasoningbank.types.session import MAX_ITEMS, SYSTEM_PROMPT, Item, Judgement, SessionSummary, Step, Trajectory
 

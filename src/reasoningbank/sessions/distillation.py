@@ -258,7 +258,7 @@ class Distiller:
     def distilled(self, trajectory_id: str, *, again: bool = True, begun: datetime | None = None) -> DistilReport:
         """Judge where that is open, ask the model for items, and store what is admitted."""
         from reasoningbank.llm.budget import counted_as
-        from reasoningbank.sessions.distil import extract
+        from reasoningbank.sessions.lessons import extract
 
         trajectory = self._sessions.get(trajectory_id)
         if self._context.model is None:
@@ -286,7 +286,7 @@ class Distiller:
         again: bool = True,
     ) -> DistilReport:
         """Store the lessons of a session that pass the checks; report what was stored and refused."""
-        from reasoningbank.sessions.distil import learn
+        from reasoningbank.sessions.lessons import learn
 
         trajectory = self._sessions.get(trajectory_id)
         learned = learn(

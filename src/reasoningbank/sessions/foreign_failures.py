@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reasoningbank.sessions.admissions import admission
 from reasoningbank.sessions.changes import doing_of
 from reasoningbank.sessions.commands import command, parts, vocabulary
+from reasoningbank.sessions.final_answer import admission
 from reasoningbank.sessions.relevance import FAILED_NAMES, is_throwaway
 from reasoningbank.sessions.test_runs import covers, stashes
 from reasoningbank.sessions.test_summaries import summary_of

@@ -74,7 +74,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJson
 from reasoningbank.errors import BudgetExhausted, ContextExceeded, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.llm.exchange import exchange_within
 from reasoningbank.safety.stored_text import clean_line, safe_line
-from reasoningbank.sessions.admissions import admission, says_blocked
 from reasoningbank.sessions.asked_actions import asked_action
 from reasoningbank.sessions.changes import SOURCE_FILE
 from reasoningbank.sessions.commands import READING, command, only_reads, parts
@@ -89,6 +88,7 @@ from reasoningbank.sessions.facts import (
     unaccepted_end,
     verdict_in,
 )
+from reasoningbank.sessions.final_answer import admission, says_blocked
 from reasoningbank.sessions.foreign_failures import Foreign, asks_to_mend, asks_to_report, foreign_failures
 from reasoningbank.sessions.judge_reasons import reason_problem
 from reasoningbank.sessions.last_words import accepts, last_message, sentences

@@ -137,7 +137,7 @@ def learn_recipes(store: Store, embedder: Embedder, trajectory: Trajectory, *, a
         TrajectoryNotFound: When the store does not hold the trajectory; nothing was stored.
         ModelMismatch: When the bank was built with another embedder; nothing was stored.
     """
-    from reasoningbank.sessions.distil import retire
+    from reasoningbank.sessions.lessons import retire
 
     session = trajectory.session or trajectory.id
     # A hook that only looks a recipe up need not load the rules by which one is made.

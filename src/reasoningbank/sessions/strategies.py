@@ -12,7 +12,7 @@ from reasoningbank.llm.exchange import exchange
 from reasoningbank.llm.prompts import prompt
 from reasoningbank.memories.admission import admit, prepare
 from reasoningbank.safety.stored_text import clean_line
-from reasoningbank.sessions.distil import MAX_TASK, candidate_memory, twin_of
+from reasoningbank.sessions.lessons import MAX_TASK, candidate_memory, twin_of
 from reasoningbank.sessions.validation import examine
 from reasoningbank.storage.store import Store
 from reasoningbank.types.experience import Strategy, Trace
