@@ -373,7 +373,7 @@ def _answer_of_the_past(
         from reasoningbank.operations.given import note_result
 
         with as_client(bank.session):
-            note_result(bank, result)
+            note_result(bank, result, past=True)
     if not operation.plural:
         _answer(call, operation, result, values, by_agent=by_agent)
         return

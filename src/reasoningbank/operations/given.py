@@ -24,22 +24,24 @@ _WHOLE = (Exported, MarkdownFiles, ShareReport, SkillFiles)
 """Operations that write the texts of a bank to files."""
 
 
-def note_result(bank: Bank, result: object) -> None:
+def note_result(bank: Bank, result: object, *, past: bool = False) -> None:
     """Keep which memories an agent was given to read with an answer; nothing of what a person is given.
 
     Args:
         bank: Whose answer it is.
         result: The answer.
+        past: Whether it is of the bank as it stood at a moment, where nothing is noted by itself.
     """
     from reasoningbank.memories.standing import speaker
 
     reader = speaker()
-    if not reader or isinstance(result, _NOTED):
+    if not reader or (isinstance(result, _NOTED) and not past):
         return
     if isinstance(result, _WHOLE):
         bank.memories._note_given(reader, None)
     else:
-        bank.memories._note_given(reader, {memory.id for memory in _memories_in(result)})
+        found = {hit.id for hit in result.delivered} if isinstance(result, Recall) else set()
+        bank.memories._note_given(reader, found | {memory.id for memory in _memories_in(result)})
 
 
 def _memories_in(value: object) -> Iterator[Memory]:

@@ -257,6 +257,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
         method="edges.search",
         summary="Find the sentences that fit a question.",
         reads=True,
+        choices={"fusion": ("weighted", "rrf")},
         command=Command(
             name="graph edges",
             section="Graph",

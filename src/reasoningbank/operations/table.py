@@ -91,6 +91,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="briefing",
         summary="Show the best memories for an agent's context within a token budget.",
         reads=True,
+        choices=_OUTCOME,
         command=Command(name="briefing", served=True, section="Every day"),
         tool=Tool(
             name="memory_briefing",
@@ -185,6 +186,7 @@ OPERATIONS: tuple[Operation, ...] = (
         method="memories.list",
         summary="List memories in the order they were recorded.",
         reads=True,
+        choices=_OUTCOME,
         command=Command(name="list", section="Every day", past="list"),
         route=Route(
             method="GET",
@@ -199,6 +201,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         method="update",
         summary="Change a memory; what is not named stays.",
+        shows=True,
+        choices=_OUTCOME,
         command=Command(
             name="update",
             section="Memories",
