@@ -229,8 +229,8 @@ def _note(home: Path, client: Process) -> None:
 def note_session(home: Path, session: str, client: Process) -> None:
     """Note the session that a client is in; what is left of clients that ended is removed.
 
-    Nothing is noted where there is no data directory yet. A name that every operation would refuse is not noted, and
-    the one before it is removed: it is another session's.
+    Nothing is noted where there is no data directory yet, nor a session that another client is in (``holds``). A name
+    that every operation would refuse is not noted, and the one before it is removed: it is another session's.
 
     Raises:
         InvalidInput: When the name looks like a prompt injection.
@@ -246,6 +246,8 @@ def note_session(home: Path, session: str, client: Process) -> None:
             return
     private_folder(folder.parent)
     private_folder(folder)
+    if not holds(home, name, client):
+        return
     try:
         _check(name)
     except InvalidInput:
@@ -259,6 +261,25 @@ def note_session(home: Path, session: str, client: Process) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(name)
     draft.replace(place)
+
+
+def holds(home: Path, session: str, client: Process) -> bool:
+    """Return whether a client may be in a session: no other client that runs is in it.
+
+    Whoever runs a hook names the session, so a client could name another's and speak in it.
+    """
+    folder, name = home.joinpath(*FOLDER), session[:MOST_OF_A_NAME]
+    if not name or not is_private(folder):
+        return True
+    family = {process.pid for process, _ in ancestors(client.pid)}
+    for other in folder.iterdir():
+        number = other.name.partition("-")[0]
+        if other.name == _file(client) or "." in other.name or not number.isdecimal() or not _lives(other.name):
+            continue
+        with suppress(OSError, ValueError):
+            if other.read_text("utf-8") == name and int(number) not in family:
+                return client.pid in {process.pid for process, _ in ancestors(int(number))}
+    return True
 
 
 def _check(name: str) -> None:

@@ -287,6 +287,9 @@ class NaiveStore(NaiveLearning, NaiveGraph):
             self.signal_log = before
             raise
 
+    def take_principal(self, session: str, principal: str) -> None:
+        self.principals[session] = principal
+
     def note_principal(self, session: str, principal: str) -> None:
         self.principals.setdefault(session, principal)
 

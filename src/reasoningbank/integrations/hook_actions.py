@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BankError, InvalidInput, UnreadableTranscript
+from reasoningbank.errors import BankError, InvalidInput, PolicyError, UnreadableTranscript
 from reasoningbank.safety.file_access import append_line
 from reasoningbank.settings import (
     BANKS,
@@ -146,16 +146,22 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
-    from reasoningbank.client_sessions import principal_of
+    from reasoningbank.client_sessions import client_process, holds, principal_of
     from reasoningbank.integrations.hook_work import Watched, do_due_work
     from reasoningbank.memories.standing import speaking
 
-    speaker = principal_of(data_directory(), None if client is None else client.pid)
+    home, session = data_directory(), payload.session[:MOST_OF_A_SESSION]
+    speaker = principal_of(home, None if client is None else client.pid)
+    if not holds(home, session, client_process(None if client is None else client.pid)):
+        raise PolicyError(
+            f"session {session[:80]!r} is another client's, which still runs",
+            hint="A client captures its own sessions; `rbank capture FILE` captures any.",
+        )
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
     with bank:
-        with speaking(speaker, payload.session[:MOST_OF_A_SESSION], "agent"):
+        with speaking(speaker, session, "agent"):
             transcript = _keep_in(bank, event, payload, transcript)
         watched = None
         if client is not None and event == "Stop":
@@ -252,7 +258,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     Raises:
         BankError: When the bank cannot be used.
     """
-    from reasoningbank.client_sessions import HOOKED, Connection, client_process, note_session, principal_of
+    from reasoningbank.client_sessions import HOOKED, Connection, client_process, holds, note_session, principal_of
 
     if own_run():
         return ""
@@ -292,7 +298,8 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     bank = open_bank(payload, place, make=False)
     if bank is None:
         return ""
-    with speaking(principal_of(settings.home), session, "agent"), bank:
+    own = session if holds(settings.home, session, client_process()) else ""
+    with speaking(principal_of(settings.home), own, "agent"), bank:
         if (
             task
             and event in {"PostToolUse", "PostToolUseFailure"}

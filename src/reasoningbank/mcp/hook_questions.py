@@ -16,6 +16,7 @@ from reasoningbank.types.scope import Membership, Scope
 if TYPE_CHECKING:
     from reasoningbank.integrations.shared_server import Greeting
     from reasoningbank.operations.operation import Operation
+    from reasoningbank.processes import Process
     from reasoningbank.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -28,12 +29,14 @@ class Answering:
         banks: The banks of the place that the question is about.
         settings: The configuration.
         speaker: Who asks: the client that the hook or the command runs under.
+        client: Its process; None when it is not known.
     """
 
-    def __init__(self, banks: Banks, settings: Settings, speaker: str = "") -> None:
+    def __init__(self, banks: Banks, settings: Settings, speaker: str = "", client: Process | None = None) -> None:
         self._banks = banks
         self._settings = settings
         self._speaker = speaker
+        self._client = client
 
     def answer(self, greeting: Greeting) -> dict[str, Any]:
         """Return the answer as JSON; without ``text`` who asks does the work itself.
@@ -92,6 +95,11 @@ class Answering:
             result = run(operation, bank, values)
         return said_of(operation, result, given, as_json=greeting.body.get("as_json") is True).written()
 
+    def _holds(self, session: str) -> bool:
+        from reasoningbank.client_sessions import holds
+
+        return self._client is None or holds(self._settings.home, session, self._client)
+
     def _for_hook(self, greeting: Greeting) -> str | None:
         from reasoningbank.memories.standing import speaking
 
@@ -106,7 +114,7 @@ class Answering:
             return ""
         with (
             belonging(membership),
-            speaking(self._speaker, session),
+            speaking(self._speaker, session if self._holds(session) else ""),
             self._banks.use(scope.tenant, scope.project, reads=True) as bank,
         ):
             return shown(bank, known, task, session)

@@ -202,7 +202,7 @@ class SharedServer:
             if greeting.kind != "mcp":
                 starter, note = _starter(connection, greeting), greeting.kind != "command"
                 speaker = principal_of(self._settings.home, starter, note=note)
-                answering = Answering(banks, self._settings, speaker)
+                answering = Answering(banks, self._settings, speaker, client_process(starter))
                 answer = await to_thread.run_sync(answering.answer, greeting, limiter=limiter)
                 await loop.sock_sendall(connection, json.dumps(answer).encode("ascii") + b"\n")
                 return

@@ -145,7 +145,8 @@ def said_in(transaction: Transaction, session: str, *, project: str = "") -> str
     """Note who speaks in a session, and return the name under which what is said counts.
 
     That is the session's own name, unless another principal has spoken under it first and the transport is not in that
-    session itself: nobody votes in another's name.
+    session itself: nobody votes in another's name. A session that goes on in another client is that client's from then
+    on, with all that was said in it.
 
     Args:
         transaction: Where it is written.
@@ -161,7 +162,10 @@ def said_in(transaction: Transaction, session: str, *, project: str = "") -> str
     known = transaction.evidence.principal_of(session)
     if not known:
         transaction.evidence.note_principal(session, principal)
-    if known in {"", principal} or not speaker.principal or (session == speaker.session and not project):
+    if known in {"", principal} or not speaker.principal:
+        return session
+    if session == speaker.session and not project:
+        transaction.evidence.take_principal(session, principal)
         return session
     alias = _alias(session, principal)
     transaction.evidence.note_principal(alias, principal)

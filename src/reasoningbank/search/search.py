@@ -269,8 +269,7 @@ class Search:
 
         def write(transaction: Transaction) -> None:
             deliveries = transaction.deliveries
-            said = said_in(transaction, answer.session)
-            place = said if note is None else answer.session
+            place = said_in(transaction, answer.session)
             known: Exposure | None = None
             memories: Mapping[str, Memory] = {}
             if used or note is not None:
@@ -280,7 +279,7 @@ class Search:
             deliveries.log_recall(replace(own, session=place))
             if traced is not None:
                 transaction.sessions.keep_trace(*traced, model_id=self._context.embedder.model_id)
-            if note is not None:
+            if note is not None and place == answer.session:
                 note(transaction, known, used)
             elif used:
                 note_search(transaction, known or Exposure(session=place, at=answer.at), used, among=used)

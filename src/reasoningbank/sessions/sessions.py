@@ -253,13 +253,13 @@ class Sessions:
         Raises:
             StoreUnavailable: When one is a pipe, a socket, a device or a directory; then nothing is queued.
         """
-        from reasoningbank.memories.standing import note_speaker, speaker_in
+        from reasoningbank.memories.standing import said_in
         from reasoningbank.safety.file_access import refuse_special_source
 
         now = self._context.clock.now()
         queued = 0
         with self._context.store().transaction() as transaction:
-            note_speaker(transaction, self._context.session, speaker_in(self._context.session))
+            said_in(transaction, self._context.session)
             for source in sources:
                 path = usable_path(source)
                 refuse_special_source(path)

@@ -518,6 +518,12 @@ class EvidenceTables:
             "INSERT INTO principals VALUES (?, ?, ?) ON CONFLICT (session) DO NOTHING", (*row, checksum(row))
         )
 
+    def take_principal(self, session: str, principal: str) -> None:
+        """Note who speaks in a session from now on, whoever spoke there before."""
+        row: Row = (session, principal)
+        self._source.run(upsert("principals", "session, principal, checksum", "session"), (*row, checksum(row)))
+        self._unit.note_change()
+
     def add_signal(self, signal: Signal, *, once: bool = False) -> bool:
         """Store a signal; with ``once`` only the first of its memory, type and session: False for a further one."""
         with self._unit.whole():
