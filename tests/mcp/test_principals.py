@@ -14,7 +14,8 @@ import pytest
 
 from mcp_processes import RawServer, StartServer, clean_environment, shared_in
 from promises import promise
-from reasoningbank.client_sessions import principal_of
+from reasoningbank.client_sessions import holds, note_session, principal_of, session_of
+from reasoningbank.processes import process_of
 from shared_servers import run_directory
 
 SCOPE = ("--tenant", "acme", "--project", "shop", "--json")
@@ -201,7 +202,8 @@ FAMILY = """
 import json, os, subprocess, sys
 from pathlib import Path
 from mcp_processes import RawServer
-from reasoningbank.client_sessions import principal_of
+from reasoningbank.client_sessions import holds, note_session, principal_of, session_of
+from reasoningbank.processes import process_of
 rbank = [sys.executable, "-m", "reasoningbank.cli"]
 scope = ["--tenant", "acme", "--project", "shop"]
 pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -260,6 +262,30 @@ def test_what_a_client_starts_speaks_as_the_client(tmp_path: Path) -> None:
     assert done.stdout.strip() == own
 
 
+@promise(
+    "trust:session-held",
+    "A client that runs a hook in the name of a session that another running client is in speaks as itself.",
+    source="issue 14",
+)
+def test_no_client_is_in_a_session_that_another_one_is_in(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    waits = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with (
+        subprocess.Popen(waits, stdin=subprocess.PIPE) as first,
+        subprocess.Popen(waits, stdin=subprocess.PIPE) as second,
+    ):
+        one, other = process_of(first.pid), process_of(second.pid)
+        note_session(home, "s", one)
+        assert (holds(home, "s", one), holds(home, "s", other)) == (True, False)
+        note_session(home, "s", other)
+        assert (session_of(home, one), session_of(home, other)) == ("s", "")
+        first.communicate()
+        note_session(home, "s", other)
+        assert session_of(home, other) == "s", "it goes on there, once the first client has ended"
+        second.communicate()
+
+
 HOOKED_CLIENT = """
 import json, subprocess, sys
 rbank = [sys.executable, "-m", "reasoningbank.cli"]
@@ -277,7 +303,7 @@ for words in json.loads(sys.argv[1]):
 @promise(
     "trust:hooks-only",
     "A client that no list names and that runs hooks alone is refused what only a person does: its agent's command "
-    "says no verdict on a session and undoes nothing, and what it rates or reports of a session is an agent's word. A "
+    "says no verdict on a session and undoes nothing, and what it records, rates or reports is an agent's word. A "
     "person's commands beside it stay a person's.",
     source="issue 11 Credit; DESIGN D16",
 )
@@ -295,13 +321,16 @@ def test_a_client_with_hooks_alone_says_no_persons_verdict(tmp_path: Path) -> No
         ("search", "rows"),
         ("session-outcome", "s", "succeeded"),
         ("feedback", own["id"], "helpful"),
+        ("record", "--title", "Count by index", "--content", "Count rows by the index.", "--outcome", "success"),
     ]
     done = subprocess.run(
         [sys.executable, "-c", HOOKED_CLIENT, json.dumps(commands)],
         env=clean_environment(home), capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [code for code, _ in answers] == [4, 4, 0, 0, 0]
+    assert [code for code, _ in answers] == [4, 4, 0, 0, 0, 0]
+    (recorded,) = [each for each in json.loads(ran(home, "list").stdout)["memories"] if each["id"] != own["id"]]
+    assert recorded["standing"] == "claim"
     assert "a person's to do" in answers[0][1]
     told = json.dumps(json.loads(ran(home, "history", own["id"]).stdout))
     assert ("by agent" in told, "by human" in told) == (True, False)

@@ -62,12 +62,12 @@ def of_an_agent() -> bool:
 def gives_an_agents_word(operation: Operation) -> bool:
     """Return whether what an operation does counts as an agent's: an agent runs the command, whatever it is.
 
-    Where a client that runs hooks is an ancestor, whatever its name, who rates is its agent: a person's word is given
-    beside it.
+    Where a client that runs hooks is an ancestor, whatever its name, what writes is its agent's: a person's word is
+    given beside it.
     """
     from reasoningbank.client_sessions import is_under_hooks
 
-    return of_an_agent() or ("rater" in operation.fixed and is_under_hooks())
+    return of_an_agent() or (not operation.reads and is_under_hooks())
 
 
 def check_personal(name: str, given: Collection[str] = (), *, reads: bool = False) -> None:
