@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,7 +165,7 @@ def test_an_agent_that_distils_another_clients_session_is_no_witness_for_its_own
     kept = local_bank.sessions.keep(Trajectory(task=QUESTION, session="theirs", steps=(ran,)))
     with speaking(CONNECTION):
         memory = claimed(local_bank, session="mine")
-        told = {"title": TITLE, "content": CONTENT, "outcome": "success", "description": QUESTION}
+        told: dict[str, Any] = {"title": TITLE, "content": CONTENT, "outcome": "success", "description": QUESTION}
         report = local_bank.distillation.record(kept.id, **told)
         assert report.corroborated == (memory.id,)
         other = "Set a limit on the time that each call may take, and log when it is reached."
