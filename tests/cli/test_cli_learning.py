@@ -80,6 +80,27 @@ def test_a_capture_tells_what_was_stored_and_the_same_session_twice_adds_nothing
 
 
 @promise(
+    "cli:capture-folder",
+    "`rbank capture FOLDER` captures the transcripts in a folder and in its folders, and follows no link.",
+    source="issue 16",
+)
+def test_a_folder_is_captured_with_its_folders_and_without_links(tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", tmp_path / "transcripts"
+    (folder / "deeper").mkdir(parents=True)
+    (folder / "whole.jsonl").write_text(REPAIRED)
+    (folder / "deeper" / "talk.jsonl").write_text(UNDECIDED)
+    (folder / "notes.txt").write_text("No transcript.")
+    (tmp_path / "outside.jsonl").write_text(REPAIRED.replace("cc-1", "cc-3"))
+    (folder / "link.jsonl").symlink_to(tmp_path / "outside.jsonl")
+    told = answer(rbank(home, "capture", str(folder), "--json"))
+    assert (told["captured"], told["duplicates"], told["problems"]) == (2, 0, [])
+    (tmp_path / "empty").mkdir()
+    nothing = rbank(home, "capture", str(tmp_path / "empty"))
+    assert nothing.returncode == 2
+    assert "holds no .json or .jsonl file" in nothing.stderr
+
+
+@promise(
     "cli:capture-unreadable",
     "A file without a session does not stop the others; alone it is an error with a hint.",
     source="issue Capture",

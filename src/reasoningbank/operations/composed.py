@@ -292,14 +292,17 @@ def capture(
 
     Args:
         bank: The bank.
-        sources: Files.
+        sources: Files; of a folder all `.json` and `.jsonl` files in it and in its folders, but no links.
         format: What the files hold; auto tells it by the content.
         later: Only queue the files for a worker, as a hook does.
         progress: Called before each file with how many are done, and with how many there are.
     """
+    from reasoningbank.operations.files import transcripts_in
+
+    files = [file for source in sources for file in transcripts_in(source)]
     if later:
-        return Queued(queued=bank.sessions.capture_later(*sources, format=format))
-    return bank.sessions.capture(*sources, format=format, progress=progress)
+        return Queued(queued=bank.sessions.capture_later(*files, format=format))
+    return bank.sessions.capture(*files, format=format, progress=progress)
 
 
 def keep_source(

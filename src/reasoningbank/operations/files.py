@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,3 +126,28 @@ def restore(bank: Bank, file: str) -> Restored:
 
     bank.admin.restore(usable_path(file))
     return Restored(path=file, memories=bank.memories.count())
+
+
+_TRANSCRIPTS = frozenset({".json", ".jsonl"})
+
+
+def transcripts_in(source: str) -> list[str]:
+    """Return the files of a folder that may be transcripts, in the order of their names; any other path as it is.
+
+    Raises:
+        InvalidInput: When a folder has none.
+    """
+    from reasoningbank.safety.checks import usable_path
+
+    folder = usable_path(source)
+    if not folder.is_dir():
+        return [source]
+    found = sorted(
+        str(Path(place, name))
+        for place, _, names in os.walk(folder, followlinks=False)
+        for name in names
+        if Path(name).suffix in _TRANSCRIPTS and Path(place, name).is_file() and not Path(place, name).is_symlink()
+    )
+    if not found:
+        raise InvalidInput(f"{folder} holds no .json or .jsonl file", hint="Name a folder of transcripts, or files.")
+    return found
