@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -123,6 +124,8 @@ def test_importing_twice_changes_nothing_and_what_came_says_that_it_was_shared(p
     got = bob.get(memory.id)
     assert got.confidence == alice.get(memory.id).confidence
     assert (got.provenance["source"], got.provenance["shared_source"]) == ("shared", "api")
+    (file,) = (tmp_path / "a").glob("*.jsonl")
+    assert got.provenance["file_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     again = bob.sharing.import_(tmp_path / "a", vouched=True)
     assert (again.added, again.updated, again.signals, again.unchanged) == ((), (), 0, (memory.id,))
     assert bob.get(memory.id) == got

@@ -38,9 +38,9 @@ from reasoningbank.memories.admission import (
     supersede,
 )
 from reasoningbank.memories.evidence import counts_once
-from reasoningbank.memories.transfer import import_changes, most_positive
+from reasoningbank.memories.transfer import DIGEST, import_changes, most_positive
 from reasoningbank.safety.checks import brought_line
-from reasoningbank.safety.file_access import read_text, refuse_special, write_whole
+from reasoningbank.safety.file_access import digest_at, read_text, refuse_special, write_whole
 from reasoningbank.safety.injection import find_markup, is_about_memory, memory_danger
 from reasoningbank.safety.stored_text import reveal, safe_line
 from reasoningbank.sharing.promotion import INDEPENDENT, independent_part
@@ -220,12 +220,13 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile:
-    """One shared file: whose memories it holds, each once, ordered by id."""
+    """One shared file: whose memories it holds, each once, ordered by id; and its SHA-256, for their provenance."""
 
     path: str
     level: Level
     name: str
     records: tuple[Shared, ...]
+    digest: str = ""
 
     def goes_into(self, own: Scope, wider: Sequence[Scope], *, other_project: bool) -> Scope:
         """Return the scope whose bank takes the file.
@@ -261,7 +262,8 @@ def read_shared(path: Path) -> list[SharedFile]:
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
     # A directory that others write to holds no links: they could lead to files that nobody meant to share.
-    return [_file(file, read_text(file, most=_MOST_BYTES, follow=file == path).split("\n")) for file in files]
+    found = [_file(file, read_text(file, most=_MOST_BYTES, follow=file == path).split("\n")) for file in files]
+    return [replace(each, digest=digest_at(Path(each.path))) for each in found]
 
 
 def _file(path: Path, lines: Sequence[str]) -> SharedFile:
@@ -471,7 +473,7 @@ def take_over(
     refused: list[Refused] = []
     records: list[Shared] = []
     for record in shared.records:
-        admitted = _admitted(record, store.scope.project, vouched=vouched)
+        admitted = _admitted(record, store.scope.project, digest=shared.digest, vouched=vouched)
         if isinstance(admitted, Refused):
             refused.append(admitted)
         else:
@@ -597,7 +599,7 @@ def _merge_link(transaction: Transaction, record: Shared) -> int:
     return len(missing)
 
 
-def _admitted(record: Shared, project: str, *, vouched: bool) -> Shared | Refused:
+def _admitted(record: Shared, project: str, *, digest: str, vouched: bool) -> Shared | Refused:
     """Return the record as it may be stored: clean, without secrets, marked as shared; or why it may not.
 
     Unless a person stands by the file it is a candidate of at most the confidence of what is distilled, and what people
@@ -615,7 +617,7 @@ def _admitted(record: Shared, project: str, *, vouched: bool) -> Shared | Refuse
     if is_about_memory(safe.title, safe.content):
         return Refused(id=memory.id, reason="it is about the memory that lessons are kept in")
     provenance = {name: safe_line(value[:2_000]) for name, value in safe.provenance.items()}
-    provenance |= {"source": SHARED, ORIGINAL: provenance.get("source", SHARED)}
+    provenance |= {"source": SHARED, ORIGINAL: provenance.get("source", SHARED), **({DIGEST: digest} if digest else {})}
     sessions = [brought_line(safe_line(each.session)) for each in record.signals]
     counts = record.rolled_up
     safe = replace(safe, provenance=provenance)
