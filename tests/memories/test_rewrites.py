@@ -10,6 +10,7 @@ import pytest
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
+from reasoningbank.errors import PolicyError
 from reasoningbank.memories.standing import speaking
 from reasoningbank.types.document import FileChange
 from reasoningbank.types.memory import Memory
@@ -138,3 +139,16 @@ def test_other_spaces_make_no_second_memory(bank: Bank, respaced: str) -> None:
     memory = bank.record(title=TITLE, content=CONTENT, outcome="success")
     assert bank.update(memory.id, content=respaced, reader="agent") == memory
     assert bank.memories.list() == (memory,)
+
+
+@promise(
+    "trust:labels",
+    "An agent changes neither the tags nor the category of what a person stands by or what is confirmed.",
+    source="issue 14",
+)
+def test_the_tags_of_what_a_person_stands_by_are_no_agents(local_bank: Bank) -> None:
+    memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success", tags=("network",))
+    for change in ({"tags": ("always-run-as-root",)}, {"category": "orders"}):
+        with speaking("connection"), pytest.raises(PolicyError, match="Its tags and category stay"):
+            local_bank.update(memory.id, reader="agent", **change)
+    assert local_bank.get(memory.id) == memory

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.memories.admission import EnteredBy, clean, edit, prepare_edit
+from reasoningbank.memories.admission import EnteredBy, clean, edit, prepare_edit, same_words
 from reasoningbank.memories.front_matter import MarkdownMemory
 from reasoningbank.memories.links import relink
 from reasoningbank.memories.rewrites import by_agent, put_apart, unspaced
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.memories.voices import of_others, refuse_taking
+from reasoningbank.memories.voices import of_others, refuse_held, refuse_taking
 from reasoningbank.storage.store import Store
 from reasoningbank.types.memory import EDITED, Cause, Memory
 from reasoningbank.types.quarantine import Reader
@@ -62,6 +62,8 @@ def rewrite(
             if new.state != old.state:
                 refuse_taking(store, [old], "Nothing was changed.", f"rbank update ID --state {new.state}")
             new = unspaced(old, new)
+            if same_words(old, new) and (new.tags, new.category) != (old.tags, old.category):
+                refuse_held([old], "Its tags and category stay.", "rbank update ID --tag NAME")
         if new == old and nodes is None:
             return old
         at = context.clock.now()
