@@ -343,7 +343,7 @@ class Bank:
         from reasoningbank.storage import open_storage
 
         settings = settings or load_settings()
-        speak_as_client(settings.home, by_agent=by_agent)
+        speak_as_client(settings.home, by_agent=by_agent, url=url or settings.url)
         owner = settings.tenant if tenant is None else tenant
         if not owner.strip():
             raise MissingTenantError("no tenant: every operation belongs to one tenant")

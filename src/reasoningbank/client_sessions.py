@@ -48,6 +48,9 @@ _WRAPPERS = frozenset(
 _REAPERS = frozenset({"init", "launchd", "systemd"})
 """Programs that take over a process whose parent has ended; a person's terminals descend from them, too."""
 _FARTHEST = 12
+_FILES = "sqlite:///"
+_MOST_BELOW = 3
+"""How far below its data directory the place of a bank is: the folder of all banks, a tenant's, a file."""
 _INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
 _AGENTS = frozenset(
     {
@@ -114,42 +117,56 @@ def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> st
     return f"client-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
-def is_agents() -> bool:
+def is_agents(url: str | None = None) -> bool:
     """Return whether this process was started by an agent: its client says so, or is one of its ancestors.
 
-    A client is known by its program, or because it has held a connection to a server of this data directory.
+    A client is known by its program, or because it has held a connection to a server of this data directory, or of the
+    one that the bank lies in.
+
+    Args:
+        url: Of the bank; None for the data directory's own.
     """
-    from reasoningbank.settings import data_directory, run_by_agent  # a hook notes its client without the settings
+    from reasoningbank.settings import run_by_agent  # a hook notes its client without the settings
 
     if run_by_agent():
         return True
-    noted = _noted(data_directory(), CONNECTED)
+    noted = _noted(url, CONNECTED)
     return any(
         _file(process) in noted or _is_agent(process, status.name) for process, status in ancestors(os.getppid())
     )
 
 
-def is_under_hooks() -> bool:
-    """Return whether a client that runs hooks of this data directory is an ancestor of this process."""
-    from reasoningbank.settings import data_directory
+def is_under_hooks(url: str | None = None) -> bool:
+    """Return whether a client that runs hooks of this data directory, or of the bank's, is an ancestor of this process.
 
-    noted = _noted(data_directory(), HOOKED)
+    Args:
+        url: Of the bank; None for the data directory's own.
+    """
+    noted = _noted(url, HOOKED)
     return bool(noted) and any(_file(process) in noted for process, _ in ancestors(os.getppid()))
 
 
-def _noted(home: Path, place: tuple[str, ...]) -> set[str]:
-    folder = home.joinpath(*place)
-    return {path.name for path in folder.iterdir()} if is_private(folder) else set()
+def _noted(url: str | None, place: tuple[str, ...]) -> set[str]:
+    """Return the clients that are noted in the data directory, and in the one that the bank of a URL lies in."""
+    from reasoningbank.settings import data_directory
+
+    homes = [data_directory()]
+    if url and url.startswith(_FILES):
+        bank = Path(url.removeprefix(_FILES).partition("?")[0]).expanduser().absolute()
+        homes += (bank, *bank.parents[:_MOST_BELOW])
+    folders = (home.joinpath(*place) for home in homes)
+    return {path.name for folder in folders if is_private(folder) for path in folder.iterdir()}
 
 
-def speak_as_client(home: Path, *, by_agent: bool | None) -> None:
+def speak_as_client(home: Path, *, by_agent: bool | None, url: str | None = None) -> None:
     """Let all that this process does count as done by the client that it runs under, when an agent runs it.
 
     Args:
         home: The data directory.
+        url: Of the bank; None for the data directory's own.
         by_agent: Whether an agent runs it; None finds out.
     """
-    if by_agent or (by_agent is None and is_agents()):
+    if by_agent or (by_agent is None and is_agents(url)):
         from reasoningbank.memories.standing import AGENT, Transport, speak_in_this_process
 
         speak_in_this_process(Transport(principal_of(home), session_of(home, client_process()), AGENT))

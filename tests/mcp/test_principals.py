@@ -286,6 +286,33 @@ def test_no_client_is_in_a_session_that_another_one_is_in(tmp_path: Path) -> Non
         second.communicate()
 
 
+@promise(
+    "trust:elsewhere",
+    "A client that is known to the data directory of a bank is known to a command that names this bank by its URL, "
+    "whatever data directory the command itself has.",
+    source="issue 14",
+)
+def test_a_client_is_known_by_the_place_of_the_bank(tmp_path: Path) -> None:
+    asks = (
+        "import sys; from reasoningbank.client_sessions import is_under_hooks; "
+        "print([is_under_hooks(url or None) for url in sys.argv[1:]])"
+    )
+    client = (
+        "import os, subprocess, sys; from pathlib import Path; "
+        "from reasoningbank.client_sessions import HOOKED, Connection; "
+        "Connection(Path(sys.argv[1]), os.getpid(), HOOKED).note(); "
+        f"subprocess.run([sys.executable, '-c', {asks!r}, *sys.argv[2:]], check=True)"
+    )
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    urls = ("", f"sqlite:///{home}/banks", f"sqlite:///{home}/banks/acme/shop.db", f"sqlite:///{tmp_path}/other/banks")
+    done = subprocess.run(
+        [sys.executable, "-c", client, str(home), *urls],
+        env=clean_environment(tmp_path / "other"), capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout.lower()) == [False, True, True, False]
+
+
 HOOKED_CLIENT = """
 import json, subprocess, sys
 rbank = [sys.executable, "-m", "reasoningbank.cli"]

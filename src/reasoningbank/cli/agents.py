@@ -56,7 +56,21 @@ def of_an_agent() -> bool:
     """Return whether an agent runs this command: its client's variables are set, or its client is an ancestor."""
     from reasoningbank.client_sessions import is_agents
 
-    return is_agents()
+    return is_agents(_url())
+
+
+def _url() -> str | None:
+    """Return where the bank of this command lies: as it is named there, else as it is configured."""
+    import click
+
+    from reasoningbank.settings import load_settings
+
+    context = click.get_current_context(silent=True)
+    while context is not None:
+        if named := context.params.get("url"):
+            return str(named)
+        context = context.parent
+    return load_settings().url or None
 
 
 def gives_an_agents_word(operation: Operation) -> bool:
@@ -67,7 +81,7 @@ def gives_an_agents_word(operation: Operation) -> bool:
     """
     from reasoningbank.client_sessions import is_under_hooks
 
-    return of_an_agent() or (not operation.reads and is_under_hooks())
+    return of_an_agent() or (not operation.reads and is_under_hooks(_url()))
 
 
 def check_personal(name: str, given: Collection[str] = (), *, reads: bool = False) -> None:
@@ -88,7 +102,7 @@ def check_personal(name: str, given: Collection[str] = (), *, reads: bool = Fals
         return
     from reasoningbank.client_sessions import is_under_hooks
 
-    if of_an_agent() or is_under_hooks():
+    if of_an_agent() or is_under_hooks(_url()):
         shown = f"rbank {name}{f' --{min(words)}' if words else ''}"
         raise PolicyError(
             f"{shown} is a person's to do, and an agent's client runs this command",
