@@ -351,6 +351,7 @@ def test_a_mistyped_command_names_the_one_that_was_meant(run: Run) -> None:
         (("serch", "x"), "Did you mean 'search'"),
         (("graph", "wlak"), "Did you mean 'walk'"),
         (("search", "x", "--limt", "3"), "Did you mean '--limit'"),
+        (("install", "cluade-code"), "Did you mean claude-code?"),
         (("outcome", "some-id"), "Missing argument: type succeeded or failed."),
     ):
         result = run(*line)

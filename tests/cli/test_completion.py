@@ -57,7 +57,7 @@ def in_shell(words: list[str], home: Path) -> str:
 )
 def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
     lines = ["rbank sea", "rbank graph wa", "rbank search --out", "rbank --proj", "rbank list --order ne"]
-    lines += ["rbank feedback 0199 unh", "rbank completion f", "rbank install claude-code --scope "]
+    lines += ["rbank feedback 0199 unh", "rbank completion f", "rbank install claude-code --scope ", "rbank install ge"]
     said = in_shell(["bash", "--norc", "-c", BASH, "bash", *lines], tmp_path).splitlines()
     assert said == [
         "search",
@@ -68,6 +68,7 @@ def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
         "unhelpful",
         "fish",
         "user project",
+        "gemini",
     ]
     assert not (tmp_path / "data").exists()
 

@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from reasoningbank.integrations.clients import InstallationChange, InstallLevel, Where
 
 
+def _known(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """Return the clients that a name on the command line may become."""
+    from reasoningbank.integrations.clients import CLIENTS
+
+    return [name for name in CLIENTS if name.startswith(begun)]
+
+
 def _places() -> list[click.Parameter]:
     return [
-        click.Argument(["client"], metavar="CLIENT"),
+        click.Argument(["client"], metavar="CLIENT", shell_complete=_known),
         click.Option(
             ["--scope"],
             type=click.Choice(["user", "project"]),

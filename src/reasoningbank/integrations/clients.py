@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -108,7 +109,9 @@ def targets_of(client: str, where: Where) -> tuple[Target, ...]:
         InvalidInput: When the client is not known, or has no such level.
     """
     if client not in CLIENTS:
-        raise InvalidInput(f"there is no client {client[:40]!r}", hint=f"Known: {', '.join(CLIENTS)}.")
+        close = get_close_matches(client, CLIENTS, n=2)
+        meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        raise InvalidInput(f"there is no client {client[:40]!r}", hint=f"{meant}Known: {', '.join(CLIENTS)}.")
     return CLIENTS[client](where)
 
 
