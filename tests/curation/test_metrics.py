@@ -125,7 +125,7 @@ def test_what_was_believed_before_a_rating_survives_the_roll_up_of_older_evidenc
 @promise(
     "metrics:fresh",
     "A new rating is in the success criteria at once, whoever stored it, and within a minute where counting takes a "
-    "quarter of a second or more; a bank that was not written is not counted again for a minute.",
+    "tenth of a second or more; a bank that was not written is not counted again for a minute.",
     source="issue Metrics",
 )
 def test_a_new_rating_counts_at_once_and_an_unchanged_bank_is_not_counted_again(

@@ -43,7 +43,7 @@ _LATEST_DELIVERIES = 1_000
 _RESAMPLES = 1_000
 _MOST_DRAWN = 2_000
 """Most cases that are drawn one by one for an interval; of more the sums that they come to are drawn."""
-_DEAR, _PARTS = 0.25, 20
+_DEAR, _PARTS = 0.1, 20
 """Seconds of processor time from which counting is dear, and one part in how many of a processor it takes then."""
 _KEPT_FOR = timedelta(minutes=1)
 """So long numbers of a bank that was not written stand: the last days that they are of have hardly moved."""
