@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -525,3 +526,38 @@ def test_what_an_agent_deletes_can_be_brought_back_for_a_month(open_local_bank: 
     with pytest.raises(MemoryNotFound):
         bank.get(gone.id)
     assert bank.get(kept.id).state == "active"
+
+
+@promise(
+    "trust:handed-over",
+    "All sessions that one client hands over are one voice, however many it makes up: what they teach again and again "
+    "stays seen once.",
+    source="issue 14",
+)
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "queued"])
+def test_many_transcripts_of_one_client_are_one_voice(local_bank: Bank, tmp_path: Path, later: bool) -> None:
+    missing = "Traceback (most recent call last):\n  import widget\nModuleNotFoundError: No module named 'widget'"
+    runs = (
+        ("python app.py", missing, 1),
+        ("pip install widget", "Installed widget.", 0),
+        ("python app.py", "ready", 0),
+    )
+
+    def transcript(number: int) -> Path:
+        told: list[dict[str, Any]] = [{"role": "user", "content": f"Start app number {number}."}]
+        for action, seen, code in runs:
+            function = {"name": "Bash", "arguments": json.dumps({"command": action})}
+            call = {"id": f"c{len(told)}", "type": "function", "function": function}
+            told.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            told.append({"role": "tool", "tool_call_id": call["id"], "content": f"{seen}\nexit code: {code}"})
+        place = tmp_path / f"{number}.json"
+        place.write_text(json.dumps(told), encoding="utf-8")
+        return place
+
+    files = [transcript(number) for number in range(4)]
+    with speaking(CONNECTION, surface="agent"):
+        local_bank.sessions.capture_later(*files) if later else local_bank.sessions.capture(*files)
+    local_bank.jobs.work()
+    (recipe,) = [memory for memory in local_bank.memories.list() if memory.provenance["source"] == "recipe"]
+    assert (recipe.standing, recipe.confidence < 0.7) == ("observed", True)
+    assert len(local_bank.memories.origins(recipe.id)) == len(files)

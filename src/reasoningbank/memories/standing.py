@@ -76,6 +76,16 @@ def speaking(principal: str, session: str = "", surface: str = "mcp") -> Iterato
         _speaker.reset(token)
 
 
+@contextmanager
+def speaking_as(principal: str) -> Iterator[None]:
+    """Let what is done in the block count as done by a client that has queued it before; by nobody when it is empty."""
+    token = _speaker.set(Transport(principal, "", AGENT) if principal else _speaker.get())
+    try:
+        yield
+    finally:
+        _speaker.reset(token)
+
+
 _OF = "\x1f"
 """What stands between a project and a principal of it, in the bank of a team or an org; no session name holds it."""
 

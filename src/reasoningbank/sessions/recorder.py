@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import Undecided, UnreadableTranscript
+from reasoningbank.memories.standing import note_speaker, speaker_in, speaking_as
 from reasoningbank.safety.checks import usable_path
 from reasoningbank.sessions.ends import said_of
 from reasoningbank.sessions.growth import continues
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from reasoningbank.storage.store import Transaction
 
 _MOST_PROBLEMS = 100
+SPEAKER = "speaker"
+"""The entry of a queued transcript that says which client has handed it over; none for a person."""
 
 
 class Recorder:
@@ -125,6 +128,9 @@ class Recorder:
             elif known is None:
                 transaction.sessions.keep(trajectory, key=key)
                 transaction.sessions.judge(trajectory.id, judgement)
+            if known is None:  # the sessions that one client hands over are its own, however many it makes up
+                name = trajectory.session or trajectory.id
+                note_speaker(transaction, name, speaker_in(name))
             said = said_of(transaction, trajectory.session) if known is None and judgement.judge != USER else None
             if said is not None:
                 judgement = report_of(said == "success", now)
@@ -175,7 +181,8 @@ class Recorder:
         """
         path, ended = job.payload["path"], job.payload.get("ended") != "no"
         try:
-            self.captured([path], job.payload.get("format", "auto"), ended=ended)
+            with speaking_as(job.payload.get(SPEAKER, "")):
+                self.captured([path], job.payload.get("format", "auto"), ended=ended)
         except UnreadableTranscript as error:
             raise Undecided(error.message, hint=error.hint) from error
         place = Path(path)

@@ -253,8 +253,9 @@ class Sessions:
         Raises:
             StoreUnavailable: When one is a pipe, a socket, a device or a directory; then nothing is queued.
         """
-        from reasoningbank.memories.standing import said_in
+        from reasoningbank.memories.standing import said_in, speaker
         from reasoningbank.safety.file_access import refuse_special_source
+        from reasoningbank.sessions.recorder import SPEAKER
 
         now = self._context.clock.now()
         queued = 0
@@ -268,6 +269,7 @@ class Sessions:
                 place_name(str(path).replace(":/", "://"), "file")
                 size = path.stat().st_size if path.exists() else 0
                 payload = {"path": str(path), "format": format} | ({} if ended else {"ended": "no"})
+                payload |= {SPEAKER: speaker()} if speaker() else {}
                 transaction.jobs.finish(Job(kind=CAPTURE, key=str(path), due=now))
                 # An interim state has a job of its own: the end of the session must not be lost while it is queued.
                 key = str(path) if quiet else f"{path}:{size}{'' if ended else ':interim'}"
