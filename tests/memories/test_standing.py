@@ -274,7 +274,6 @@ def test_a_word_that_is_taken_back_confirms_nothing(local_bank: Bank, second: Ve
 )
 def test_a_change_decides_the_standing_of_the_text_that_it_leaves(local_bank: Bank) -> None:
     memory = local_bank.record(title=TITLE, content=CONTENT, outcome="success")
-    local_bank.update(memory.id, tags=["network"], reader="agent")
     local_bank.update(memory.id, title=TITLE.upper(), reader="agent")
     assert local_bank.get(memory.id).standing == "vouched"
     changed = local_bank.update(memory.id, content="Retry at once, a thousand times.", reader="agent")

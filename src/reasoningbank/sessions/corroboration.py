@@ -19,8 +19,8 @@ def corroborate(
     """Note that a trajectory taught a known memory too; return whether that is new.
 
     It is one outcome for the memory when it counts and its session is independent: another one than those that taught
-    the memory, which was shown neither the memory nor one of its sources. An agent that tells what a session taught is
-    no witness for what it has recorded itself.
+    the memory, which was shown neither the memory nor one of its sources. What an agent tells of the sessions that
+    taught what it has recorded itself is its own voice, once.
 
     Args:
         transaction: Where it is written.
@@ -38,7 +38,8 @@ def corroborate(
     known = [twin.id, *sources_of(twin)]
     shown = {session for each in transaction.evidence.voices(known).values() for session in each.shown}
     unseen = origin.session not in shown and not set(known) & set(trajectory.memories)
-    told = speaker() != "" and speaker() == recorder_of(transaction, twin)
-    if counts and unseen and not told and origin.session and origin.session not in taught:
-        report_outcome(transaction, twin.id, succeeded=True, session=origin.session, rater="agent", at=at)
+    if counts and unseen and origin.session and origin.session not in taught:
+        told = speaker() != "" and speaker() == recorder_of(transaction, twin)
+        session = speaker() if told else origin.session
+        report_outcome(transaction, twin.id, succeeded=True, session=session, rater="agent", at=at)
     return True
