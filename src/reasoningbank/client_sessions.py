@@ -50,7 +50,7 @@ _REAPERS = frozenset({"init", "launchd", "systemd"})
 _FARTHEST = 12
 _FILES = "sqlite:///"
 _MOST_BELOW = 3
-"""How far below its data directory the place of a bank is: the folder of all banks, a tenant's, a file."""
+"""The most folders from the place of a bank up to its data directory: that of all banks, a tenant's, a file."""
 _INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
 _AGENTS = frozenset(
     {

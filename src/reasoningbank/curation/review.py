@@ -7,7 +7,7 @@ from datetime import datetime
 
 from reasoningbank.memories.admission import vouched_for
 from reasoningbank.memories.evidence import rate
-from reasoningbank.memories.standing import PRINCIPAL
+from reasoningbank.memories.standing import recorded_by
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store, Transaction
@@ -23,7 +23,9 @@ def waiting(store: Store, limit: int) -> tuple[list[ReviewItem], int]:
         limit: Most of them; 0 means all.
     """
     found, count = store.memories.unconfirmed(limit=limit)
-    return [ReviewItem(memory=reveal(each), shown=each.usage_count, source=_source_of(each)) for each in found], count
+    return [
+        ReviewItem(memory=reveal(each), shown=each.usage_count, source=recorded_by(each.provenance)) for each in found
+    ], count
 
 
 def approve(transaction: Transaction, memory_id: str, *, session: str, at: datetime) -> Memory:
@@ -41,7 +43,3 @@ def approve(transaction: Transaction, memory_id: str, *, session: str, at: datet
     cause = Cause(at=at, kind=APPROVED, reason="A person stands by it.", by=session)
     transaction.memories.update_state(vouched, cause=cause)
     return vouched
-
-
-def _source_of(memory: Memory) -> str:
-    return memory.provenance.get(PRINCIPAL) or memory.provenance.get("session", "")

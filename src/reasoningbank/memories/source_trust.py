@@ -19,11 +19,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from reasoningbank.memories.standing import PRINCIPAL
+from reasoningbank.memories.standing import recorded_by
 from reasoningbank.storage.store import Transaction
 from reasoningbank.types.recall import Hit
 from reasoningbank.types.records import SourceOutcomes
-from reasoningbank.types.standing import SESSION, SOURCE
+from reasoningbank.types.standing import SOURCE
 
 STRENGTH = 10.0
 """Outcomes that the prior of a source is worth."""
@@ -83,7 +83,7 @@ def by_trust(hits: Sequence[Hit], known: SourceOutcomes) -> list[Hit]:
 def _names(provenance: Mapping[str, str]) -> tuple[str, str]:
     """Return the names under which a surface and who speaks there are counted; no session's name is in them."""
     surface = provenance.get(SOURCE, "")
-    spoken = provenance.get(PRINCIPAL) or provenance.get(SESSION, "")
+    spoken = recorded_by(provenance)
     digest = hashlib.sha256(f"{surface}\x00{spoken}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"surface {surface}", f"speaker {digest}"
 

@@ -191,10 +191,15 @@ def counted_in(reader: StoreReader, session: str) -> str:
     return session if known in {"", speaker.principal} else _alias(session, speaker.principal)
 
 
+def recorded_by(provenance: Mapping[str, str]) -> str:
+    """Return who recorded a memory: the transport, whatever session it named, else the session; empty for nobody."""
+    return provenance.get(PRINCIPAL) or provenance.get("session", "")
+
+
 def recorder_of(reader: StoreReader, memory: Memory) -> str:
-    """Return the transport through which a memory was recorded, else its session; empty where nobody knows."""
-    session = memory.provenance.get("session", "")
-    return memory.provenance.get(PRINCIPAL) or reader.evidence.principal_of(session) or session
+    """Return the transport that recorded a memory, also where only its session is kept; empty for nobody."""
+    name = recorded_by(memory.provenance)
+    return reader.evidence.principal_of(name) or name
 
 
 def _alias(session: str, principal: str) -> str:
@@ -257,8 +262,7 @@ def independent(memory: Memory, given: Sequence[Signal | Given], known: Voices, 
     # Who recorded a source of a merge is an author of it, and confirms it no more than its own text.
     sources = sources_of(memory)
     authors = {origin.session for origin in known.origins if origin.trajectory in sources}
-    # Its transport says who recorded it, whatever session that has named.
-    own = {*taught, *authors, memory.provenance.get(PRINCIPAL) or memory.provenance.get("session", "")}
+    own = {*taught, *authors, recorded_by(memory.provenance)}
     return (spoke & set(map(known.principal, known.shown | again))) - set(map(known.principal, own))
 
 

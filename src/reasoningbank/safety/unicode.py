@@ -172,7 +172,7 @@ _ESCAPED = re.compile(r"(?:\\+(?:u\{?[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})\}?){4}")
 _DISGUISED = (("&", _ENTITY), ("%", _PERCENT), ("\\", _ESCAPED))
 _JOINED = re.compile(r"\s*\n\s*")
 _MARKUP = re.compile(r"[*_`~|#<]|^[ \t]*(?:[>+-]|\d{1,3}[.)]|//)", re.MULTILINE)
-"""What a text has somewhere that is marked up."""
+"""A sign that a text is marked up."""
 _LINE_MARK = re.compile(r"^[ \t]*(?:(?:>|#{1,6}|[-*+]|\d{1,3}[.)]|//+|;+|%+)[ \t]+|>+)+", re.MULTILINE)
 """Signs at the beginning of a line: a quotation, a heading, an item of a list, a comment."""
 _SHORT_CODE = re.compile(r"`{1,3}((?:[^`\s]+[ \t]?){1,3})`{1,3}")

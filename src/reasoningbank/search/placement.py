@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reasoningbank.memories.contradiction import contradicts
 from reasoningbank.memories.rewrites import VERSION_OF
 from reasoningbank.memories.similarity import cosine_similarity, is_near, least_cosine, threshold
-from reasoningbank.memories.standing import PRINCIPAL
+from reasoningbank.memories.standing import recorded_by
 from reasoningbank.memories.voices import is_held
 from reasoningbank.memories.words import overlap, polarity, query_words, terms
 from reasoningbank.search.fusion import FLOOR
@@ -46,7 +46,7 @@ _BANDS: Mapping[Fit, int] = {"strong": 0, "fair": 1, "weak": 2}
 
 def source_of(memory: Memory) -> str:
     """Return who a memory comes from: the principal that spoke, else the session; its own id where nobody knows."""
-    return memory.provenance.get(PRINCIPAL) or memory.provenance.get("session") or memory.id
+    return recorded_by(memory.provenance) or memory.id
 
 
 class Voice(NamedTuple):

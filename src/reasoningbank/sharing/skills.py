@@ -24,7 +24,7 @@ OWNER = "reasoningbank-id"
 """The entry of a skill's metadata that says which memory it was made of."""
 _STANDINGS = frozenset({"confirmed", "vouched"})
 _WHEN = re.compile(r"(?:use )?when(?:ever)?\b[ :,]*", re.IGNORECASE)
-"""How a description begins that says itself when it applies."""
+"""The beginning of a description that says itself when it applies."""
 
 
 def write_skills(store: Store, target: Path) -> SkillFiles:

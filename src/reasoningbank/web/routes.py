@@ -308,7 +308,7 @@ _REFUSALS: Mapping[str, str] = {
     "429": "Too many requests or connections; Retry-After says when to come again.",
     "503": "The bank is busy, or the server is ending.",
 }
-"""What may be answered instead, to any request."""
+"""The refusals that any request may get."""
 _REFUSALS_OF_A_BODY: Mapping[str, str] = {"415": "The body is not said to be application/json."}
 _REFUSALS_OF_A_KEY: Mapping[str, str] = {
     "409": "A request with this key, or the turn of the workflow, is under way.",
