@@ -560,3 +560,22 @@ def test_many_transcripts_of_one_client_are_one_voice(local_bank: Bank, tmp_path
     (recipe,) = [memory for memory in local_bank.memories.list() if memory.provenance["source"] == "recipe"]
     assert (recipe.standing, recipe.confidence < 0.7) == ("observed", True)
     assert len(local_bank.memories.origins(recipe.id)) == len(files)
+
+
+@promise("trust:handed-over")
+def test_a_transcript_that_another_client_hands_over_is_kept_and_is_no_end_of_the_session(local_bank: Bank) -> None:
+    ran = Step(action="pytest -q", tool="Bash", observation="=== 4 passed in 0.31s ===", exit_code=0)
+    with speaking(CONNECTION):
+        memory = claimed(local_bank, session="mine")
+    with speaking("client 2", "theirs", "agent"):
+        assert memory.id in [item.hit.id for item in local_bank.briefing(QUESTION, session="theirs").items]
+    with speaking(CONNECTION, surface="agent"):
+        forged = local_bank.sessions.keep(Trajectory(task=QUESTION, session="theirs", steps=(ran,)))
+    local_bank.sessions.judge(forged.id)
+    assert local_bank.sessions.get(forged.id).session != "theirs"
+    assert local_bank.get(memory.id).standing == "claim"
+    with speaking("client 2", "theirs", "agent"):
+        own = local_bank.sessions.keep(Trajectory(task=QUESTION, session="theirs", steps=(ran,), final_answer="Done."))
+    local_bank.sessions.judge(own.id)
+    assert local_bank.sessions.get(own.id).session == "theirs"
+    assert local_bank.get(memory.id).standing == "confirmed"

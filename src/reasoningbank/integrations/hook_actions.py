@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import BankError, InvalidInput, PolicyError, UnreadableTranscript
+from reasoningbank.errors import BankError, InvalidInput, UnreadableTranscript
 from reasoningbank.safety.file_access import append_line
 from reasoningbank.settings import (
     BANKS,
@@ -152,16 +152,12 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
 
     home, session = data_directory(), payload.session[:MOST_OF_A_SESSION]
     speaker = principal_of(home, None if client is None else client.pid)
-    if not holds(home, session, client_process(None if client is None else client.pid)):
-        raise PolicyError(
-            f"session {session[:80]!r} is another client's, which still runs",
-            hint="A client captures its own sessions; `rbank capture FILE` captures any.",
-        )
+    own = session if holds(home, session, client_process(None if client is None else client.pid)) else ""
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
     with bank:
-        with speaking(speaker, session, "agent"):
+        with speaking(speaker, own, "agent"):
             transcript = _keep_in(bank, event, payload, transcript)
         watched = None
         if client is not None and event == "Stop":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import Undecided, UnreadableTranscript
-from reasoningbank.memories.standing import note_speaker, speaker_in, speaking_as
+from reasoningbank.memories.standing import note_speaker, said_in, speaker, speaker_in, speaking_as
 from reasoningbank.safety.checks import usable_path
 from reasoningbank.sessions.ends import said_of
 from reasoningbank.sessions.growth import continues
@@ -103,7 +103,8 @@ class Recorder:
         """Store a prepared trajectory with its judgement by evidence and its jobs, all or nothing.
 
         A longer state of a session that is known takes the place of the shorter one, and is judged again. A session
-        that has not ended credits and teaches nothing before it was quiet for a while.
+        that has not ended credits and teaches nothing before it was quiet for a while. All sessions that one client
+        hands over are its own, however many it makes up.
         """
         from reasoningbank.sessions.judge import by_evidence
 
@@ -113,6 +114,10 @@ class Recorder:
         with self._context.store().transaction() as transaction, transaction.whole():
             known = transaction.sessions.captured(key) if key else None
             known = known or transaction.sessions.captured(trajectory.digest)
+            if known is None and trajectory.session and speaker():
+                # What a client hands over in another's session is kept, and is no end of that session.
+                trajectory = replace(trajectory, session=said_in(transaction, trajectory.session))
+                known = transaction.sessions.captured(trajectory.digest)
             earlier = self._earlier(transaction, trajectory) if known is None else None
             if earlier is not None and not continues(trajectory, earlier):
                 known, earlier = earlier.id, None
@@ -128,9 +133,8 @@ class Recorder:
             elif known is None:
                 transaction.sessions.keep(trajectory, key=key)
                 transaction.sessions.judge(trajectory.id, judgement)
-            if known is None:  # the sessions that one client hands over are its own, however many it makes up
-                name = trajectory.session or trajectory.id
-                note_speaker(transaction, name, speaker_in(name))
+            if known is None and not trajectory.session:
+                note_speaker(transaction, trajectory.id, speaker_in(trajectory.id))
             said = said_of(transaction, trajectory.session) if known is None and judgement.judge != USER else None
             if said is not None:
                 judgement = report_of(said == "success", now)
