@@ -15,7 +15,7 @@ from reasoningbank.documents.values import put_again, vectors_of
 from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavailable
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
-from reasoningbank.memories.standing import check_person
+from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.safety.checks import checked_limit, usable_path
 from reasoningbank.safety.file_access import digest_of, open_regular, write_whole
 from reasoningbank.storage import BACKUPS
@@ -27,6 +27,7 @@ from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
 from reasoningbank.types.memory import STATES, Health, ImportReport, Repair, Stats
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Embedder, Vector
+from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import ErasedSessions, Indexed, RecallLog
 from reasoningbank.types.signal import SIGNAL_TYPES
@@ -290,8 +291,12 @@ class Admin:
             found = erasure.erase(names, at=now, before=until)
             return replace(found, workflows=erase_workflows(transaction, names, until))
 
-    def export(self, target: str | Path) -> int:
+    def export(self, target: str | Path, *, reader: Reader = "human") -> int:
         """Write all memories with their evidence as JSON lines, secrets removed; return how many memories.
+
+        Args:
+            target: The file.
+            reader: Who is given it; an agent gets nothing of what is in quarantine.
 
         Raises:
             InvalidInput: When the file is a bank.
@@ -304,7 +309,7 @@ class Admin:
         store = self._context.store()
         others = chain(({"document": document} for document in exported(store)), exported_graph(store))
         with write_whole(usable_path(target)) as file:
-            return write_export(store, file, others)
+            return write_export(store, file, others, held=said_by(reader) == "human")
 
     def import_(
         self,

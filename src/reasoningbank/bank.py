@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
-from reasoningbank.memories.standing import check_person, said_by
+from reasoningbank.memories.standing import AGENT, check_person, is_program_of_an_agent, said_by
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.memories.voices import refuse_taking
 from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, session_name
@@ -23,7 +23,7 @@ from reasoningbank.search.search import By, Search
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.types.argument import check_texts, check_whole
+from reasoningbank.types.argument import check_flag, check_texts, check_whole
 from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import (
@@ -445,8 +445,8 @@ class Bank:
 
         nodes = checked_nodes(link_nodes)
 
-        check_person("to vouch for a text", given=vouched)
-        source = source if source in AGENT_SOURCES else said_by(source)
+        check_person("to vouch for a text", given=check_flag(vouched, "vouched"))
+        source = AGENT if is_program_of_an_agent() and source not in AGENT_SOURCES else source
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
         store = self._context.store()
         place = counted_in(store, session_name(session) or self._context.session)

@@ -207,6 +207,21 @@ def test_a_listing_of_what_is_in_quarantine_withholds_the_texts(tmp_path: Path) 
         guarded.banks.close()
 
 
+@promise("guard:agents")
+def test_a_list_by_state_and_an_export_withhold_the_texts(guarded: Guarded, tmp_path: Path) -> None:
+    listed = guarded.rest.get("/api/v1/memories", params={"state": "quarantined"})
+    (held,) = listed.json()["memories"]
+    assert (listed.status_code, held["id"], MARK in listed.text) == (200, guarded.memory.id, False)
+    with guarded.banks.use("acme", "shop") as bank:
+        assert guarded.memory.id in {memory.id for memory in bank.memories.list()}
+        assert MARK not in str(bank.memories.list(reader="agent"))
+        assert (
+            bank.admin.export(tmp_path / "person.jsonl") == bank.admin.export(tmp_path / "a.jsonl", reader="agent") + 1
+        )
+    assert MARK not in (tmp_path / "a.jsonl").read_text()
+    assert MARK in (tmp_path / "person.jsonl").read_text()
+
+
 @promise("guard:no-act")
 @pytest.mark.parametrize("selection", ["memory_id", "source"])
 def test_an_agent_adds_no_quarantine_to_a_memory_that_is_in_one(guarded: Guarded, selection: str) -> None:
@@ -290,8 +305,9 @@ def test_an_agents_edit_takes_no_good_memory_out_of_service(tmp_path: Path) -> N
             before = bank.get(good.id), bank.memories.history(good.id), bank.memories.links(good.id)
             for change in ({"content": attack}, {"title": attack}, {"tags": [attack[:40]]}, {"description": attack}):
                 answer = guarded.rest.patch(f"/api/v1/memories/{good.id}", json={**change, "link_nodes": ["b"]})
-                assert (answer.status_code, answer.json()["error"]) == (400, "invalid_memory"), change
-                assert "stays as it was" in answer.json()["message"]
+                refused = (403, "refused") if "tags" in change else (400, "invalid_memory")
+                assert (answer.status_code, answer.json()["error"]) == refused, change
+                assert ("category stay" if "tags" in change else "stays as it was") in answer.json()["message"]
             with pytest.raises(InvalidMemory, match="looks like a prompt injection"):
                 bank.update(good.id, content=attack, reader="agent")
             assert (bank.get(good.id), bank.memories.history(good.id), bank.memories.links(good.id)) == before

@@ -25,6 +25,13 @@ WRONG: dict[str, Callable[[Any, str], object]] = {
     "query must be a text, not 5 (int)": lambda bank, _: bank.briefing(5),
     "budget must be a whole number, not 'much' (str)": lambda bank, _: bank.briefing("figs", budget="much"),
     "a memory ID must be a text, not None (NoneType)": lambda bank, _: bank.get(None),
+    "vouched must be True or False, not 'no' (str)": lambda bank, _: bank.record(**LESSON, vouched="no"),
+    "reverted must be True or False, not 'no' (str)": lambda bank, name: bank.curation.report_stability(
+        name, reverted="no"
+    ),
+    "human or agent, not 'Agent'": lambda bank, name: bank.get(name, reader="Agent"),
+    "human or agent, not 'cat'": lambda bank, name: bank.feedback(name, helpful=True, rater="cat"),
+    "succeeded must be True or False, not 'yes' (str)": lambda bank, _: bank.sessions.outcome("s", "yes"),
     "helpful must be True or False, not 'no' (str)": lambda bank, name: bank.feedback(name, helpful="no"),
     "succeeded must be True or False, not None (NoneType)": lambda bank, name: bank.outcome(name, succeeded=None),
     "tags must be a list of texts, not 'ripe' (str)": lambda bank, name: bank.update(name, tags="ripe"),

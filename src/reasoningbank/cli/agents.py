@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import PolicyError
 
 if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
     from reasoningbank.operations.operation import Operation
     from reasoningbank.operations.said import Said
 
@@ -130,6 +131,21 @@ def withheld_from_an_agent(answer: Said) -> Said:
         fields=None if answer.fields is None else {name: sayable_value(value) for name, value in answer.fields.items()},
         text=None if answer.text is None else "\n".join(map(sayable, answer.text.split("\n"))),
     )
+
+
+def without_held(bank: Bank, result: object) -> object:
+    """Return what an agent gets of an answer of the past: nothing of what is in quarantine now."""
+    from reasoningbank.types.recall import Recall
+
+    held = {memory.id for memory in bank.memories.list(states=("quarantined",))}
+    if isinstance(result, Recall):
+        proven, unproven = (
+            tuple(hit for hit in hits if hit.id not in held) for hits in (result.memories, result.unproven)
+        )
+        return replace(result, memories=proven, unproven=unproven)
+    if isinstance(result, tuple):
+        return tuple(each for each in result if getattr(each, "id", "") not in held)
+    return result
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from reasoningbank.cli.agents import (
     fixed_for_an_agent,
     gives_an_agents_word,
     withheld_from_an_agent,
+    without_held,
 )
 from reasoningbank.cli.call import Call, shared_options
 from reasoningbank.cli.identifiers import ids_in, with_whole_ids
@@ -372,6 +373,7 @@ def _answer_of_the_past(
     if by_agent:
         from reasoningbank.operations.given import note_result
 
+        result = without_held(bank, result)
         with as_client(bank.session):
             note_result(bank, result, past=True)
     if not operation.plural:

@@ -23,7 +23,7 @@ from reasoningbank.safety.checks import (
 )
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.types.argument import check_kind
+from reasoningbank.types.argument import check_flag, check_kind
 from reasoningbank.types.consolidation import (
     CONSOLIDATED_FROM,
     SIMILARITY_THRESHOLD,
@@ -277,7 +277,13 @@ class Curation:
 
         def write(transaction: Transaction, place: str) -> StabilityReport:
             return report_stability(
-                transaction, memory_id, reverted=reverted, commit=name, session=place, rater=rater, at=at
+                transaction,
+                memory_id,
+                reverted=check_flag(reverted, "reverted"),
+                commit=name,
+                session=place,
+                rater=rater,
+                at=at,
             )
 
         with observed("stability_memory", store=self._context.place):

@@ -51,6 +51,7 @@ class Memories:
         min_confidence: float | None = None,
         linked_to: Iterable[str] | None = None,
         order: Order = "recorded",
+        reader: Reader = "human",
     ) -> tuple[Memory, ...]:
         """Return memories in the order they were recorded, archived ones included; limit 0 means all.
 
@@ -64,14 +65,17 @@ class Memories:
             min_confidence: Only at least this confidence.
             linked_to: Only memories that are linked with any of these nodes of the graph.
             order: The order: as recorded, the newest, surest, most shown or last changed first.
+            reader: Who is given them; an agent gets no text of a memory in quarantine.
 
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
             InvalidInput: When there is no such order, or what is linked with a node is to be ordered.
         """
+        from reasoningbank.memories.admission import withheld
         from reasoningbank.memories.links import checked_nodes, linked_with
         from reasoningbank.safety.stored_text import reveal
 
+        by_agent = said_by(reader) == "agent"
         condition = checked_filter(outcome, tags, category, states, min_confidence)
         begin, most, chosen = checked_offset(offset), checked_limit(limit), checked_order(order)
         store = self._context.store()
@@ -84,7 +88,11 @@ class Memories:
             known = store.memories.many(ids)
             met = [known[name] for name in ids if name in known and condition.accepts(known[name])]
             page = met[begin : begin + most] if most else met[begin:]
-        return tuple(reveal(memory) for memory in page)
+        shown = (reveal(memory) for memory in page)
+        return tuple(
+            replace(withheld(memory), provenance={}) if by_agent and memory.state == "quarantined" else memory
+            for memory in shown
+        )
 
     def _note_given(self, reader: str, memory_ids: Collection[str] | None) -> None:
         """Keep that an agent was given these texts of this project without a search; None for all."""

@@ -111,10 +111,20 @@ def is_program_of_an_agent() -> bool:
 
 
 Who = TypeVar("Who", bound=str)
+_WHO = ("human", "agent")
 
 
 def said_by(given: Who) -> Who | Literal["agent"]:
-    """Return who says or reads something: an agent where its own program does, else as it was given."""
+    """Return who says or reads something: an agent where its own program does, else as it was given.
+
+    Raises:
+        InvalidInput: When neither a person nor an agent was given: what is no agent's would count as a person's.
+    """
+    if given not in _WHO:
+        raise InvalidInput(
+            f"who says or reads something is {' or '.join(_WHO)}, not {str(given)[:80]!r}",
+            hint="Correct rater or reader.",
+        )
     return "agent" if is_program_of_an_agent() else given
 
 

@@ -185,17 +185,19 @@ class Record:
     placement: tuple[StateChange, ...] = ()
 
 
-def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]] = ()) -> int:
+def write_export(store: Store, file: TextIO, others: Iterable[Mapping[str, Any]] = (), *, held: bool = True) -> int:
     """Write the lines of an export; return how many memories they hold.
 
     Args:
         store: The bank.
         file: Where the lines go.
         others: Lines of other subjects: documents and the graph.
+        held: Whether what is in quarantine is written, too.
     """
+    wanted = _EVERYTHING if held else Filter(states=tuple(state for state in STATES if state != "quarantined"))
     file.write(_line({"format": FORMAT, "version": VERSION, "project": store.scope.project}))
     count = 0
-    for batch in store.memories.batches(_EVERYTHING, size=_BATCH):
+    for batch in store.memories.batches(wanted, size=_BATCH):
         names = [memory.id for memory in batch]
         aggregates, signals = store.evidence.aggregates_of(names), store.evidence.signals_of(names)
         origins, changes = store.sessions.origins_of(names), store.memories.changes_of(names)

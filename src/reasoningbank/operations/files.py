@@ -14,6 +14,7 @@ from reasoningbank.types.transfer import MarkdownFiles, Product, TakenOver
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
+    from reasoningbank.types.quarantine import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +25,16 @@ class Exported:
     memories: int
 
 
-def export(bank: Bank, file: str | None = None, *, markdown: Path | None = None) -> Exported | MarkdownFiles:
+def export(
+    bank: Bank, file: str | None = None, *, markdown: Path | None = None, reader: Reader = "human"
+) -> Exported | MarkdownFiles:
     """Write all memories with their evidence to a file as JSON lines, secrets removed; `rbank import` reads it.
 
     Args:
         bank: The bank.
         file: The file, written anew.
         markdown: Instead a directory for Markdown files, one a memory, to be read and edited.
+        reader: Who is given it; an agent gets nothing of what is in quarantine.
 
     Raises:
         InvalidInput: When neither is named, or both.
@@ -38,7 +42,7 @@ def export(bank: Bank, file: str | None = None, *, markdown: Path | None = None)
     from reasoningbank.safety.checks import usable_path
 
     if file is not None and markdown is None:
-        return Exported(memories=bank.admin.export(usable_path(file)), path=file)
+        return Exported(memories=bank.admin.export(usable_path(file), reader=reader), path=file)
     if file is None and markdown is not None:
         return bank.sharing.export_markdown(markdown)
     raise InvalidInput("an export needs one place", hint="Name a FILE, or --markdown DIR.")

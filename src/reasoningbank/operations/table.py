@@ -192,9 +192,10 @@ OPERATIONS: tuple[Operation, ...] = (
             method="GET",
             path="/memories",
             inputs="tag=tags state=states linked_to limit offset",
-            defaults={"limit": 50, "states": ("active", "candidate")},
+            defaults={"limit": 50, "states": ("active", "candidate"), "reader": "agent"},
             most={"limit": 200},
         ),
+        fixed={"reader": "human"},
         plural="memories",
     ),
     # ---- memories
@@ -714,6 +715,7 @@ OPERATIONS: tuple[Operation, ...] = (
         summary="Write all memories as JSON lines with their evidence, or as Markdown.",
         reads=True,
         command=Command(name="export", section="The bank", arguments=("file",)),
+        fixed={"reader": "human"},
     ),
     Operation(
         method="+files.import_",

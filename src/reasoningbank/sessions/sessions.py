@@ -21,6 +21,7 @@ from reasoningbank.safety.checks import (
 from reasoningbank.sessions.ends import personal, replace_report, with_end
 from reasoningbank.sessions.settlement import report_of, requeue, say
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import check_flag
 from reasoningbank.types.memory import check_memory_id
 from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import SessionOutcome
@@ -312,7 +313,7 @@ class Sessions:
                     transaction.deliveries.exposure(place) is not None
                     or len(transaction.sessions.trajectories(limit=1, session=place)) > 0
                 )
-                note_session(transaction, place, succeeded=succeeded, rater=rater)
+                note_session(transaction, place, succeeded=check_flag(succeeded, "succeeded"), rater=rater)
                 note_speaker(transaction, place, speaker_in(place))
                 judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
             reports = self._settlement.settled(place)
