@@ -18,6 +18,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.processes import (
@@ -297,6 +298,26 @@ def holds(home: Path, session: str, client: Process) -> bool:
             if other.read_text("utf-8") == name and int(number) not in family:
                 return client.pid in {process.pid for process, _ in ancestors(int(number))}
     return True
+
+
+class HandOver(NamedTuple):
+    """Hold who hands a transcript over.
+
+    Attributes:
+        client: The process of the client that writes it.
+        speaker: The client as one name for everything that runs under it.
+        session: The session, when the client may be in it; else empty.
+    """
+
+    client: Process
+    speaker: str
+    session: str
+
+
+def handing_over(home: Path, session: str) -> HandOver:
+    """Return who hands over the transcript of a session: the client that this process runs under."""
+    client, name = client_process(), session[:MOST_OF_A_NAME]
+    return HandOver(client, principal_of(home), name if holds(home, name, client) else "")
 
 
 def _check(name: str) -> None:

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import nullcontext
+import time
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from mcp_processes import RawServer, StartServer, clean_environment, shared_in
 from promises import promise
 from reasoningbank.client_sessions import holds, note_session, principal_of, session_of
 from reasoningbank.processes import process_of
+from reasoningbank.storage import open_storage
+from reasoningbank.types.scope import Scope
+from sessions.learned_sessions import REPAIRED
 from shared_servers import run_directory
 
 SCOPE = ("--tenant", "acme", "--project", "shop", "--json")
@@ -311,6 +315,47 @@ def test_a_client_is_known_by_the_place_of_the_bank(tmp_path: Path) -> None:
         env=clean_environment(tmp_path / "other"), capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout.lower()) == [False, True, True, False]
+
+
+CLIENT_OF_A_SCRIPT = """
+import json, os, subprocess, sys
+from pathlib import Path
+from reasoningbank.client_sessions import principal_of
+print(principal_of(Path(sys.argv[1]), os.getpid()), flush=True)
+script = (
+    "import subprocess, sys; subprocess.run([sys.executable, '-m', 'reasoningbank.cli', 'hook', 'session-end', "
+    "'--tenant', 'acme', '--project', 'shop'], input=sys.argv[1], text=True, check=True)"
+)
+told = {"hook_event_name": "SessionEnd", "session_id": "cc-1", "transcript_path": sys.argv[2], "reason": "exit"}
+subprocess.run([sys.executable, "-c", script, json.dumps(told)], check=True)
+sys.stdin.read()
+"""
+"""A client whose script runs a hook and ends at once."""
+
+
+@promise("trust:principal")
+def test_a_hook_speaks_as_the_client_of_the_script_that_has_run_it_and_ended(tmp_path: Path) -> None:
+    home, transcript = tmp_path / "home", tmp_path / "cc-1.jsonl"
+    home.mkdir(mode=0o700)
+    transcript.write_text(REPAIRED, encoding="utf-8")
+    words = [sys.executable, "-c", CLIENT_OF_A_SCRIPT, str(home), str(transcript)]
+    with subprocess.Popen(
+        words, env=clean_environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stdout is not None
+        own = client.stdout.readline().strip()
+        storage = open_storage(None, home=home)
+        scope = Scope(tenant="acme", project="shop")
+        until = time.monotonic() + 60
+        spoken = ""
+        while not spoken:
+            assert time.monotonic() < until, "the session was not captured"
+            time.sleep(0.2)
+            if storage.has(scope):
+                with closing(storage.open(scope)) as store:
+                    spoken = store.evidence.principal_of("cc-1")
+        assert spoken == own
+        client.communicate()
 
 
 HOOKED_CLIENT = """

@@ -23,6 +23,7 @@ PERSONAL: Mapping[str, frozenset[str]] = {
     "edit": frozenset(),
     "erase": frozenset(),
     "forget": frozenset(),
+    "judge": frozenset(),
     "migrate": frozenset(),
     "promote": frozenset(),
     "prune": frozenset(),

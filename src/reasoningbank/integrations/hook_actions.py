@@ -27,8 +27,8 @@ from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
+    from reasoningbank.client_sessions import HandOver
     from reasoningbank.integrations.hook_payload import HookEvent, HookPlace, Payload
-    from reasoningbank.processes import Process
 
 
 LOG_FILE = "hooks.log"
@@ -122,7 +122,7 @@ def has_any(scope: Scope, membership: Membership, *, url: str | None, home: Path
 _TITLE = 200
 
 
-def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process | None = None) -> None:
+def keep(event: HookEvent, payload: Payload, place: HookPlace, source: HandOver | None = None) -> None:
     """Queue the transcript or keep the summary, then do what is due and needs no model where no server does it.
 
     Nothing is kept of a client that we run as a model.
@@ -131,7 +131,7 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         event: The event.
         payload: What the client told.
         place: The command's options.
-        client: Who writes the transcript; None when nothing may be waited for.
+        source: Who hands the transcript over; None when nothing may be waited for.
 
     Raises:
         BankError: When the bank cannot be used or there is no such transcript.
@@ -146,24 +146,22 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process |
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
-    from reasoningbank.client_sessions import client_process, holds, principal_of
+    from reasoningbank.client_sessions import handing_over
     from reasoningbank.integrations.hook_work import Watched, do_due_work
     from reasoningbank.memories.standing import speaking
 
-    home, session = data_directory(), payload.session[:MOST_OF_A_SESSION]
-    speaker = principal_of(home, None if client is None else client.pid)
-    own = session if holds(home, session, client_process(None if client is None else client.pid)) else ""
+    _, speaker, session = source or handing_over(data_directory(), payload.session)
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
     with bank:
-        with speaking(speaker, own, "agent"):
+        with speaking(speaker, session, "agent"):
             transcript = _keep_in(bank, event, payload, transcript)
         watched = None
-        if client is not None and event == "Stop":
-            watched = Watched(transcript=str(transcript), client=client)
+        if source is not None and event == "Stop":
+            watched = Watched(transcript=str(transcript), client=source.client)
         _note_status(event, bank, payload.session, whole=True)
-        do_due_work(bank, load_settings(), place.url, patient=client is not None, watched=watched)
+        do_due_work(bank, load_settings(), place.url, patient=source is not None, watched=watched)
         _note_status(event, bank, payload.session, whole=True)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 from reasoningbank.integrations.hook_payload import KEEPING, Client, HookEvent, HookPlace, Payload, event_of, payload_of
 
 if TYPE_CHECKING:
-    from reasoningbank.processes import Process
+    from reasoningbank.client_sessions import HandOver
 
 __all__ = ["main"]
 
@@ -112,16 +112,18 @@ def _later(event: HookEvent, payload: Payload, place: HookPlace) -> None:
         if not hasattr(os, "fork"):
             _keep(event, payload, place, None)
             return
-        from reasoningbank.client_sessions import client_process
+        from reasoningbank.client_sessions import handing_over
+        from reasoningbank.settings import data_directory
 
-        client = client_process()
+        # Asked before the fork: what has started the hook may be gone when the child looks for it.
+        source = handing_over(data_directory(), payload.session)
         if os.fork() == 0:
-            _detached(event, payload, place, client)
+            _detached(event, payload, place, source)
     except Exception as error:  # noqa: BLE001 - a hook must never stop its agent
         note(event, error)
 
 
-def _detached(event: HookEvent, payload: Payload, place: HookPlace, client: Process) -> None:
+def _detached(event: HookEvent, payload: Payload, place: HookPlace, source: HandOver) -> None:
     """Run the child: it leaves its parent's session and streams, keeps, and ends."""
     try:
         if sys.platform != "win32":
@@ -129,17 +131,17 @@ def _detached(event: HookEvent, payload: Payload, place: HookPlace, client: Proc
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)
-        _keep(event, payload, place, client)
+        _keep(event, payload, place, source)
     except Exception as error:  # noqa: BLE001 - a hook must never stop its agent
         note(event, error)
     finally:
         os._exit(0)
 
 
-def _keep(event: HookEvent, payload: Payload, place: HookPlace, client: Process | None) -> None:
+def _keep(event: HookEvent, payload: Payload, place: HookPlace, source: HandOver | None) -> None:
     from reasoningbank.integrations.hook_actions import keep
 
-    keep(event, payload, place, client)
+    keep(event, payload, place, source)
 
 
 _OPTIONS = ("--home", *(f"--{name}" for name in HookPlace._fields))

@@ -29,7 +29,6 @@ from reasoningbank.types.ports import Embedder, LanguageModel
 from reasoningbank.types.recall import CONTENT_LEG, Filter
 from reasoningbank.types.records import Indexed, TrajectoryEntry
 from reasoningbank.types.session import (
-    AGENT,
     DO_INSTEAD,
     MAX_CONTRAST_ITEMS,
     MAX_ITEMS,
@@ -470,8 +469,8 @@ def _memory(
     provenance = {
         "source": "distilled",
         "session": session,
-        # An agent may be handed another client's session: what it makes of that is in its own words.
-        PRINCIPAL: speaker() if model == AGENT else "",
+        # Who distils may be handed another client's session: what it makes of that is in its own words.
+        PRINCIPAL: speaker(),
         "trajectory": trajectory.id,
         "task": clip(trajectory.task.strip(), MAX_TASK)[:MAX_TASK],
         "steps": ",".join(map(str, item.steps)),
