@@ -16,7 +16,7 @@ from reasoningbank.operations.arguments import Arguments, check_most
 from reasoningbank.operations.composed import memory_named, unique
 from reasoningbank.operations.json import object_schema, schema_of
 from reasoningbank.operations.methods import answer_json, answer_schema, interface, run
-from reasoningbank.operations.operation import API, Json, Operation, Route, inputs_of
+from reasoningbank.operations.operation import API, Input, Json, Operation, Route, inputs_of
 from reasoningbank.operations.signature import Parameter
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.types.conversation import Workflow
@@ -235,7 +235,7 @@ def _operation(operation: Operation, route: Route) -> Json:
     if route.method == "GET":
         parameters += [
             {"name": each.given, "in": "query"}
-            | ({"required": True} if each.required or signature.named(each.parameter).required else {})
+            | ({"required": True} if _is_needed(each, signature.named(each.parameter), operation, route) else {})
             | {"schema": _bounded(schemas[each.given], operation, route, signature.named(each.parameter))}
             for each in inputs_of(route.inputs)
             if each.given in schemas
@@ -258,6 +258,12 @@ def _operation(operation: Operation, route: Route) -> Json:
     if route.created == "new":
         described["responses"]["201"] = described["responses"]["200"]
     return described
+
+
+def _is_needed(given: Input, parameter: Parameter, operation: Operation, route: Route) -> bool:
+    """Return whether an argument of the query must be given: nothing stands in its place."""
+    held = {**operation.defaults, **route.defaults}
+    return given.required or (parameter.required and parameter.name not in held)
 
 
 def _bounded(schema: Json, operation: Operation, route: Route, parameter: Parameter) -> Json:
