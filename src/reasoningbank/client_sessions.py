@@ -18,7 +18,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.processes import (
@@ -33,6 +33,11 @@ from reasoningbank.processes import (
     words_of,
 )
 from reasoningbank.system import is_running, open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reasoningbank.processes import ProcessStatus
 
 FOLDER = ("run", "clients")
 """Where the names are, below the data directory."""
@@ -93,7 +98,29 @@ def client_process(pid: int | None = None) -> Process:
     return process_of(nearest)
 
 
-def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> str:
+class HandOver(NamedTuple):
+    """Hold who hands a transcript over, as it was when that began.
+
+    Attributes:
+        client: The process of the client that writes it.
+        above: What the hook descends from, the nearest first.
+    """
+
+    client: Process
+    above: Sequence[tuple[Process, ProcessStatus]]
+
+
+def handing_over(pid: int | None = None) -> HandOver:
+    """Return who hands over what a process keeps: the client that it runs under. No file is read.
+
+    Args:
+        pid: The process that started the asker; None for the parent of this one.
+    """
+    nearest = os.getppid() if pid is None else pid
+    return HandOver(client_process(nearest), ancestors(nearest))
+
+
+def principal_of(home: Path, pid: int | None = None, *, note: bool = True, source: HandOver | None = None) -> str:
     """Return who speaks from a process: its client, as one name for everything that runs under it (DESIGN D16).
 
     The client is the farthest ancestor that has started a server or a hook of ours before, or that is an agent's
@@ -105,10 +132,10 @@ def principal_of(home: Path, pid: int | None = None, *, note: bool = True) -> st
         home: The data directory.
         pid: The process that started the asker; None for the parent of this one.
         note: Whether the client is known from now on.
+        source: Who was asked about before; None to ask now.
     """
-    nearest = os.getppid() if pid is None else pid
-    client = client_process(nearest)
-    for process, status in ancestors(nearest):
+    client, above = source or handing_over(pid)
+    for process, status in above:
         if _is_noted(home, process) or _is_agent(process, status.name):
             client = process
     if note:
@@ -281,7 +308,7 @@ def note_session(home: Path, session: str, client: Process) -> None:
     draft.replace(place)
 
 
-def holds(home: Path, session: str, client: Process) -> bool:
+def holds(home: Path, session: str, client: Process, source: HandOver | None = None) -> bool:
     """Return whether a client may be in a session: no other client that runs is in it.
 
     Whoever runs a hook names the session, so a client could name another's and speak in it.
@@ -289,7 +316,8 @@ def holds(home: Path, session: str, client: Process) -> bool:
     folder, name = home.joinpath(*FOLDER), session[:MOST_OF_A_NAME]
     if not name or not is_private(folder):
         return True
-    family = {process.pid for process, _ in ancestors(client.pid)}
+    above = ancestors(client.pid) if source is None else source.above
+    family = {process.pid for process, _ in above}
     for other in folder.iterdir():
         number = other.name.partition("-")[0]
         if other.name == _file(client) or "." in other.name or not number.isdecimal() or not _lives(other.name):
@@ -298,26 +326,6 @@ def holds(home: Path, session: str, client: Process) -> bool:
             if other.read_text("utf-8") == name and int(number) not in family:
                 return client.pid in {process.pid for process, _ in ancestors(int(number))}
     return True
-
-
-class HandOver(NamedTuple):
-    """Hold who hands a transcript over.
-
-    Attributes:
-        client: The process of the client that writes it.
-        speaker: The client as one name for everything that runs under it.
-        session: The session, when the client may be in it; else empty.
-    """
-
-    client: Process
-    speaker: str
-    session: str
-
-
-def handing_over(home: Path, session: str) -> HandOver:
-    """Return who hands over the transcript of a session: the client that this process runs under."""
-    client, name = client_process(), session[:MOST_OF_A_NAME]
-    return HandOver(client, principal_of(home), name if holds(home, name, client) else "")
 
 
 def _check(name: str) -> None:

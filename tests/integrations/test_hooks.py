@@ -468,8 +468,9 @@ def test_the_start_of_a_session_imports_numpy_only_for_memories_that_are_alike(t
         ("Follow next links", "Follow the next links until the listing of the shop has no more pages at all.", "True"),
     )
     for title, content, imported in lessons:
-        text = ("--title", title, "--content", content, "--outcome", "success")
-        subprocess.run([str(RBANK), *SCOPE, "record", *text], env=environment(home), check=True, timeout=60)
+        # A command below a client that runs hooks would be its agent's word.
+        with bank_of(home) as bank:
+            bank.record(title=title, content=content, outcome="success")
         done = subprocess.run(
             [sys.executable, "-c", code, "hook", "session-start", *SCOPE],
             input=payload,

@@ -146,16 +146,17 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, source: HandOver 
         if event in {"SessionEnd", "Stop"}:  # a session in which nothing was said has none: ``claude mcp get`` ends so
             return
         raise UnreadableTranscript("the transcript that the client named does not exist")
-    from reasoningbank.client_sessions import handing_over
+    from reasoningbank.client_sessions import handing_over, holds, principal_of
     from reasoningbank.integrations.hook_work import Watched, do_due_work
     from reasoningbank.memories.standing import speaking
 
-    _, speaker, session = source or handing_over(data_directory(), payload.session)
+    home, session, given = data_directory(), payload.session[:MOST_OF_A_SESSION], source or handing_over()
+    speaker, own = principal_of(home, source=given), session if holds(home, session, given.client, given) else ""
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
     with bank:
-        with speaking(speaker, session, "agent"):
+        with speaking(speaker, own, "agent"):
             transcript = _keep_in(bank, event, payload, transcript)
         watched = None
         if source is not None and event == "Stop":

@@ -113,10 +113,9 @@ def _later(event: HookEvent, payload: Payload, place: HookPlace) -> None:
             _keep(event, payload, place, None)
             return
         from reasoningbank.client_sessions import handing_over
-        from reasoningbank.settings import data_directory
 
         # Asked before the fork: what has started the hook may be gone when the child looks for it.
-        source = handing_over(data_directory(), payload.session)
+        source = handing_over()
         if os.fork() == 0:
             _detached(event, payload, place, source)
     except Exception as error:  # noqa: BLE001 - a hook must never stop its agent
