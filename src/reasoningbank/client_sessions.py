@@ -55,6 +55,7 @@ _REAPERS = frozenset({"init", "launchd", "systemd"})
 """Programs that take over a process whose parent has ended; a person's terminals descend from them, too."""
 _FARTHEST = 12
 _FILES = "sqlite:///"
+_BANKS = "banks"
 _MOST_BELOW = 3
 """The most folders from the place of a bank up to its data directory: that of all banks, a tenant's, a file."""
 _INTERPRETERS = frozenset({"bun", "deno", "node", "nodejs", "python", "python3"})
@@ -120,7 +121,9 @@ def handing_over(pid: int | None = None) -> HandOver:
     return HandOver(client_process(nearest), ancestors(nearest))
 
 
-def principal_of(home: Path, pid: int | None = None, *, note: bool = True, source: HandOver | None = None) -> str:
+def principal_of(
+    home: Path, pid: int | None = None, *, url: str | None = None, note: bool = True, source: HandOver | None = None
+) -> str:
     """Return who speaks from a process: its client, as one name for everything that runs under it (DESIGN D16).
 
     The client is the farthest ancestor that has started a server or a hook of ours before, or that is an agent's
@@ -131,16 +134,19 @@ def principal_of(home: Path, pid: int | None = None, *, note: bool = True, sourc
     Args:
         home: The data directory.
         pid: The process that started the asker; None for the parent of this one.
+        url: Of the bank; None for the data directory's own.
         note: Whether the client is known from now on.
         source: Who was asked about before; None to ask now.
     """
     client, above = source or handing_over(pid)
+    folders = [place.joinpath(*FOLDER) for place in (home, *_around(url))]
     for process, status in above:
-        if _is_noted(home, process) or _is_agent(process, status.name):
+        if any((folder / _file(process)).exists() for folder in folders) or _is_agent(process, status.name):
             client = process
     if note:
-        with suppress(OSError):
-            _note(home, client)
+        for place in homes_of(home, url):
+            with suppress(OSError):
+                _note(place, client)
     text = f"{boot()} {client.pid} {client.started}"
     return f"client-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
@@ -178,12 +184,32 @@ def _noted(url: str | None, place: tuple[str, ...]) -> set[str]:
     """Return the clients that are noted in the data directory, and in the one that the bank of a URL lies in."""
     from reasoningbank.settings import data_directory
 
-    homes = [data_directory()]
-    if url and url.startswith(_FILES):
-        bank = Path(url.removeprefix(_FILES).partition("?")[0]).expanduser().absolute()
-        homes += (bank, *bank.parents[:_MOST_BELOW])
-    folders = (home.joinpath(*place) for home in homes)
+    folders = (home.joinpath(*place) for home in (data_directory(), *_around(url)))
     return {path.name for folder in folders if is_private(folder) for path in folder.iterdir()}
+
+
+def homes_of(home: Path, url: str | None) -> tuple[Path, ...]:
+    """Return where a client is noted: in its data directory, and in the one that the bank lies in.
+
+    A client names its data directory itself. A person who works with the same bank looks in another one.
+
+    Args:
+        home: The data directory.
+        url: Of the bank; None for the data directory's own.
+    """
+    others = (place for place in _around(url) if is_private(place))
+    known = (place for place in others if (place / _BANKS).is_dir() or (place / FOLDER[0]).is_dir())
+    return tuple(dict.fromkeys((home, *known)))
+
+
+def _around(url: str | None) -> tuple[Path, ...]:
+    """Return the place of a bank in files and the folders above it, one of which may be a data directory."""
+    if not url or not url.startswith(_FILES):
+        return ()
+    from urllib.parse import unquote
+
+    bank = Path(unquote(url.removeprefix(_FILES).partition("?")[0])).expanduser().resolve()
+    return (bank, *bank.parents[:_MOST_BELOW])
 
 
 def speak_as_client(home: Path, *, by_agent: bool | None, url: str | None = None) -> None:
@@ -197,11 +223,11 @@ def speak_as_client(home: Path, *, by_agent: bool | None, url: str | None = None
     if by_agent or (by_agent is None and is_agents(url)):
         from reasoningbank.memories.standing import AGENT, Transport, speak_in_this_process
 
-        speak_in_this_process(Transport(principal_of(home), session_of(home, client_process()), AGENT))
+        speak_in_this_process(Transport(principal_of(home, url=url), session_of(home, client_process()), AGENT))
 
 
 class Connection:
-    """Notes that the client which started a server holds a connection to it, and makes the data directory for that.
+    """Notes that the client which started a server holds a connection to it, and makes its data directory for that.
 
     Without it a command that the client runs first would make the directory itself, and look like a person's. Nothing
     is noted of a server that a person has started in a terminal: what is above that terminal is no client.
@@ -209,11 +235,13 @@ class Connection:
     Args:
         home: The data directory.
         pid: The process that started the server.
+        url: Of the bank; None for the data directory's own.
         place: The folder below the data directory in which it is noted.
     """
 
-    def __init__(self, home: Path, pid: int, place: tuple[str, ...] = CONNECTED) -> None:
+    def __init__(self, home: Path, pid: int, url: str | None = None, place: tuple[str, ...] = CONNECTED) -> None:
         self._home = home
+        self._url = url
         self._client = _holder(pid)
         self._place = place
 
@@ -221,15 +249,16 @@ class Connection:
         """Note it, unless that is done; what is left of clients that ended is removed."""
         if self._client is None:
             return
-        folder = self._home.joinpath(*self._place)
         with suppress(OSError):
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            private_folder(folder.parent)
-            private_folder(folder)
-            for other in folder.iterdir():
-                if not _lives(other.name):
-                    other.unlink(missing_ok=True)
-            os.close(open_private(folder / _file(self._client), os.O_WRONLY | os.O_CREAT))
+            for home in homes_of(self._home, self._url):
+                folder = home.joinpath(*self._place)
+                private_folder(folder.parent)
+                private_folder(folder)
+                for other in folder.iterdir():
+                    if not _lives(other.name):
+                        other.unlink(missing_ok=True)
+                os.close(open_private(folder / _file(self._client), os.O_WRONLY | os.O_CREAT))
             self._client = None
 
 
@@ -255,10 +284,6 @@ def _is_agent(process: Process, name: str) -> bool:
         return False
     words = [word for word in words_of(process.pid)[1:] if not word.startswith("-")]
     return bool(words) and Path(words[0]).stem in _AGENTS
-
-
-def _is_noted(home: Path, process: Process) -> bool:
-    return home.joinpath(*FOLDER, _file(process)).exists()
 
 
 def _note(home: Path, client: Process) -> None:

@@ -304,7 +304,7 @@ def test_a_client_is_known_by_the_place_of_the_bank(tmp_path: Path) -> None:
     client = (
         "import os, subprocess, sys; from pathlib import Path; "
         "from reasoningbank.client_sessions import HOOKED, Connection; "
-        "Connection(Path(sys.argv[1]), os.getpid(), HOOKED).note(); "
+        "Connection(Path(sys.argv[1]), os.getpid(), place=HOOKED).note(); "
         f"subprocess.run([sys.executable, '-c', {asks!r}, *sys.argv[2:]], check=True)"
     )
     home = tmp_path / "home"
@@ -315,6 +315,29 @@ def test_a_client_is_known_by_the_place_of_the_bank(tmp_path: Path) -> None:
         env=clean_environment(tmp_path / "other"), capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert json.loads(done.stdout.lower()) == [False, True, True, False]
+
+
+@promise("trust:elsewhere")
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own server", "shared server"])
+def test_a_client_whose_server_has_another_data_directory_is_known_to_the_bank(tmp_path: Path, is_shared: bool) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    json.loads(ran(home, "record", *LESSON, "--outcome", "success").stdout)
+    record = ("record", "--title", "T", "--content", "Rows are counted from two.", "--outcome", "success")
+    changes = "os.environ['REASONINGBANK_HOME'] = os.environ['PERSONS']; del os.environ['REASONINGBANK_URL']"
+    client = CLIENT.replace("import json,", "import json, os,").replace("server.hello()", f"server.hello(); {changes}")
+    with run_directory() as folder, shared_in(folder) if is_shared else nullcontext():
+        environment = clean_environment(other) | {
+            "PERSONS": str(home),
+            "REASONINGBANK_URL": f"sqlite:///{home}/%62anks",
+        }
+        environment["PYTHONPATH"] += f"{os.pathsep}{Path(__file__).parents[1]}"
+        done = subprocess.run(
+            [sys.executable, "-c", client, json.dumps([record, (*record, "--vouched")])],
+            env=environment, capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+    recorded, refused = [json.loads(line) for line in done.stdout.splitlines()]
+    assert json.loads(recorded[1])["standing"] == "claim"
+    assert refused[0] == 4
 
 
 CLIENT_OF_A_SCRIPT = """

@@ -156,5 +156,5 @@ def as_client(session: str) -> Iterator[None]:
     from reasoningbank.memories.standing import speaking
     from reasoningbank.settings import load_settings
 
-    with speaking(principal_of(load_settings().home), session, "agent"):
+    with speaking(principal_of(load_settings().home, url=_url()), session, "agent"):
         yield

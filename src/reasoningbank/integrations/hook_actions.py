@@ -150,8 +150,9 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, source: HandOver 
     from reasoningbank.integrations.hook_work import Watched, do_due_work
     from reasoningbank.memories.standing import speaking
 
-    home, session, given = data_directory(), payload.session[:MOST_OF_A_SESSION], source or handing_over()
-    speaker, own = principal_of(home, source=given), session if holds(home, session, given.client, given) else ""
+    settings, session, given = load_settings(), payload.session[:MOST_OF_A_SESSION], source or handing_over()
+    speaker = principal_of(settings.home, url=place.url or settings.url, source=given)
+    own = session if holds(settings.home, session, given.client, given) else ""
     bank = open_bank(payload, place, make=True, model=False)
     if bank is None:
         return
@@ -162,7 +163,7 @@ def keep(event: HookEvent, payload: Payload, place: HookPlace, source: HandOver 
         if source is not None and event == "Stop":
             watched = Watched(transcript=str(transcript), client=source.client)
         _note_status(event, bank, payload.session, whole=True)
-        do_due_work(bank, load_settings(), place.url, patient=source is not None, watched=watched)
+        do_due_work(bank, settings, place.url, patient=source is not None, watched=watched)
         _note_status(event, bank, payload.session, whole=True)
 
 
@@ -262,7 +263,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     settings = load_settings()
     try:
         if settings.home.is_dir():
-            Connection(settings.home, os.getppid(), HOOKED).note()
+            Connection(settings.home, os.getppid(), place.url or settings.url, HOOKED).note()
         note_session(settings.home, payload.session, client_process())
         if payload.client == "cursor" and event in {"PostToolUse", "PostToolUseFailure"}:
             from reasoningbank.integrations.cursor_sessions import note_outcome
@@ -294,7 +295,7 @@ def context_for(event: HookEvent, payload: Payload, place: HookPlace) -> str:
     if bank is None:
         return ""
     own = session if holds(settings.home, session, client_process()) else ""
-    with speaking(principal_of(settings.home), own, "agent"), bank:
+    with speaking(principal_of(settings.home, url=url), own, "agent"), bank:
         if (
             task
             and event in {"PostToolUse", "PostToolUseFailure"}

@@ -99,7 +99,7 @@ def _relayed(
     place = place_of(settings, banks)
     if place is None:
         return False
-    Connection(settings.home, parent).note()  # a client is answered before the shared server knows of it
+    Connection(settings.home, parent, banks).note()  # a client is answered before the shared server knows of it
     try:
         directory = os.getcwd()  # noqa: PTH109 - a text is wanted
         connection = join(place, start=True)

@@ -201,7 +201,7 @@ class SharedServer:
             keeper.work()
             if greeting.kind != "mcp":
                 starter, note = _starter(connection, greeting), greeting.kind != "command"
-                speaker = principal_of(self._settings.home, starter, note=note)
+                speaker = principal_of(self._settings.home, starter, url=greeting.url, note=note)
                 answering = Answering(banks, self._settings, speaker, client_process(starter))
                 answer = await to_thread.run_sync(answering.answer, greeting, limiter=limiter)
                 await loop.sock_sendall(connection, json.dumps(answer).encode("ascii") + b"\n")
@@ -219,9 +219,9 @@ class SharedServer:
         """Speak the protocol on a connection until it ends."""
         client = client_process(greeting.parent.pid)
         starter = _starter(connection, greeting)
-        held = Connection(self._settings.home, starter)
+        held = Connection(self._settings.home, starter, greeting.url)
         held.note()
-        speaker = principal_of(self._settings.home, starter)
+        speaker = principal_of(self._settings.home, starter, url=greeting.url)
         caller = replace(_caller(greeting), principal=speaker)
 
         def who(_: RequestContext) -> Caller:

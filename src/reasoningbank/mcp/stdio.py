@@ -291,13 +291,14 @@ def run(
     """
     banks = Banks(settings, url=url, project=project)
     tools = Tools(banks, profile=settings.profile if profile is None else profile)
-    client, held = client_process(parent), Connection(settings.home, parent)
+    place = url or settings.url
+    client, held = client_process(parent), Connection(settings.home, parent, place)
     held.note()  # before it is asked who speaks: what is noted tells it
     caller = Caller(
         tenant=tenant if tenant is not None else settings.tenant or local_tenant(),
         session=new_session(),
         membership=Membership(team=settings.team, org=settings.org) if membership is None else membership,
-        principal=principal_of(settings.home, parent),
+        principal=principal_of(settings.home, parent, url=place),
     )
     tools.look_after(caller.tenant)
     warm_up = WarmUp(tools)
