@@ -349,6 +349,23 @@ def test_a_program_is_scaled_and_the_best_attempt_is_chosen_by_its_evidence(tmp_
     assert "cannot be run" in failed.stdout
 
 
+@promise("trust:echo")
+def test_what_an_agent_lets_a_program_read_is_shown_to_its_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    lesson = {"title": "Page bounds", "content": "Rows of a paged export are lost at a bound: use inclusive bounds."}
+    with bank_of(home) as bank:
+        original = bank.record(**lesson, outcome="success")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    agent = ("--", sys.executable, "-c", AGENT)
+    told = answer(rbank(home, "scale", "A paged export loses rows", "--k", "2", "--json", *agent))
+    assert told["memories"] == [original.id]
+    words = ("record", "--title", "Bounds of pages", "--content", f"{lesson['content']} Then count.")
+    again = answer(rbank(home, *words, "--outcome", "success", "--json"))
+    assert again["provenance"]["echo_of"] == original.id
+
+
 @promise("cli:light", "The help of no learning command imports anything heavy.", source="DESIGN D12")
 def test_help_of_the_learning_commands_imports_nothing_heavy() -> None:
     program = (

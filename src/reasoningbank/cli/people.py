@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from typing import Literal
 
 import click
 
+from reasoningbank.cli.agents import as_client, of_an_agent
 from reasoningbank.cli.app import COMMANDS
 from reasoningbank.cli.call import Call, command
 from reasoningbank.cli.identifiers import whole_id
@@ -122,7 +124,7 @@ def scale(
     from reasoningbank.operations.session_text import scaled_text
 
     runner = CommandAgent(agent, seconds=seconds)
-    with call.open_bank() as bank:
+    with call.open_bank() as bank, as_client(bank.session) if of_an_agent() else nullcontext():
         scaled = bank.matts.scale(task, runner, k, mode=mode, limit=limit, evaluating=evaluating)
     for message in scaled.report.messages:
         print_note(message)
