@@ -354,14 +354,14 @@ def test_what_an_agent_lets_a_program_read_is_shown_to_its_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
-    lesson = {"title": "Page bounds", "content": "Rows of a paged export are lost at a bound: use inclusive bounds."}
+    lesson = "Rows of a paged export are lost at a bound: use inclusive bounds."
     with bank_of(home) as bank:
-        original = bank.record(**lesson, outcome="success")
+        original = bank.record(title="Page bounds", content=lesson, outcome="success")
     monkeypatch.setenv("CLAUDECODE", "1")
     agent = ("--", sys.executable, "-c", AGENT)
     told = answer(rbank(home, "scale", "A paged export loses rows", "--k", "2", "--json", *agent))
     assert told["memories"] == [original.id]
-    words = ("record", "--title", "Bounds of pages", "--content", f"{lesson['content']} Then count.")
+    words = ("record", "--title", "Bounds of pages", "--content", f"{lesson} Then count.")
     again = answer(rbank(home, *words, "--outcome", "success", "--json"))
     assert again["provenance"]["echo_of"] == original.id
 
