@@ -92,6 +92,7 @@ Exit status:
   4    refused: no tenant, or another tenant's bank
   5    a file, the output or the store failed: no such file, full, busy, damaged, too new
   6    the embedding or language model failed
+  7    done in part: an import, or its dry run, refused something and says what
   70   a defect of this program; a report was written
   130  interrupted
   141  the reader of the output went away

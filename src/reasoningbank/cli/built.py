@@ -349,6 +349,8 @@ def _print(answer: Said, *, by_agent: bool) -> None:
         print_json(answer.fields)
     elif answer.text is not None:
         print_text(answer.text)
+    if answer.status:
+        sys.exit(answer.status)
 
 
 def _answer_of_the_past(
