@@ -12,6 +12,7 @@ from reasoningbank.errors import BankError, InvalidInput
 from reasoningbank.memories.admission import EnteredBy, Ready, admit_all, draft, prepare, vouched_for, why_held
 from reasoningbank.memories.front_matter import MarkdownMemory
 from reasoningbank.memories.transfer import DIGEST
+from reasoningbank.sharing.edited_texts import PLACE, SOURCE, EditedText, brought_text, newest_of, take_edit
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE
 from reasoningbank.types.memory import (
     APPROVED,
@@ -29,8 +30,8 @@ from reasoningbank.types.transfer import Taken, TakenOver
 if TYPE_CHECKING:
     from reasoningbank.context import Context
 
-SOURCE, PLACE, WRITTEN = "source", "place", "written"
-"""The entries of a provenance: which product's file, where in it, and when the text was written there."""
+WRITTEN = "written"
+"""The entry of a provenance that says when a text was written in its file."""
 _BATCH = 64
 _NAMES = uuid.UUID("5b2f6d0e-6c0e-5f55-9c1b-7f1d6a0f6a11")
 """The name space of the ids of imported texts, so that the same text of the same place is the same memory."""
@@ -91,6 +92,8 @@ def take_claims(
 ) -> TakenOver:
     """Store texts of files as claims with a confidence of 0.6; those that are here already stay as they are.
 
+    A text whose file was edited since it was taken over is a new version of its memory, or a claim beside it.
+
     Args:
         context: The bank.
         claims: The texts.
@@ -110,6 +113,7 @@ def take_claims(
             taken.append(Taken(place=claim.place, change="refused", title=claim.title[:80], reason=str(error)))
             continue
         here = store.memories.many([memory.id]).get(memory.id)
+        here = None if here is None else newest_of(store, here)
         twin = next(iter(store.memories.many((), texts=[memory.fingerprint])), None)
         again = next(
             (each.id for each in fresh if memory.id == each.id or memory.fingerprint == each.fingerprint), None
@@ -118,11 +122,10 @@ def take_claims(
             taken.append(
                 _stood_by(context, here, claim.place, dry_run=dry_run) if vouched else _same(here, claim.place)
             )
-        elif twin is not None or again is not None:
+        elif again is not None or (twin is not None and (here is None or twin != here.id)):
             taken.append(Taken(place=claim.place, change="known", id=twin or again or "", title=memory.title))
         elif here is not None:
-            reason = "its text here is another one"
-            taken.append(Taken(place=claim.place, change="conflict", id=here.id, title=here.title, reason=reason))
+            taken.append(_changed(context, here, memory, source, claim, vouched=vouched, dry_run=dry_run))
         else:
             fresh.append(memory)
             taken.append(Taken(place=claim.place, change="added", id=memory.id, title=memory.title))
@@ -137,6 +140,26 @@ def take_claims(
 
 def _same(here: Memory, place: str) -> Taken:
     return Taken(place=place, change="unchanged", id=here.id, title=here.title)
+
+
+def _changed(
+    context: Context, here: Memory, text: Memory, source: str, claim: BroughtText, *, vouched: bool, dry_run: bool
+) -> Taken:
+    """Return what became of a text that differs from its memory: the file was edited, the memory, or both."""
+    brought = brought_text(context.store(), here)
+    if text.fingerprint == brought.fingerprint:
+        return replace(_same(here, claim.place), reason="an older version: it was changed here since")
+    both = here.fingerprint != brought.fingerprint
+    if both and vouched:
+        reason = f"both sides were changed since: `rbank edit {here.id}` takes over what you want of the file"
+        return replace(_same(here, claim.place), change="conflict", reason=reason)
+    edited = EditedText(
+        source=source, place=claim.place, text=text, known=here, digest=claim.digest, stays=both, brought=not both
+    )
+    try:
+        return take_edit(context, edited, vouched=vouched, dry_run=dry_run)
+    except InvalidInput as error:
+        return Taken(place=claim.place, change="refused", title=text.title, reason=str(error))
 
 
 def _stood_by(context: Context, here: Memory, place: str, *, dry_run: bool) -> Taken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -61,9 +62,26 @@ def claims_of(product: str, path: Path) -> Sequence[BroughtText]:
 def _instructions(path: Path) -> Iterator[BroughtText]:
     """Give each section of a CLAUDE.md or an AGENTS.md; what we wrote there ourselves is left out."""
     text = _INCLUDE.sub("", _OWN_BLOCK.sub("", read_text(path, most=MOST_BYTES)))
-    for number, (headings, body) in enumerate(_sections(split_front_matter(text)[1])):
-        place = f"{path.name}#{' / '.join(headings) or number}"
-        yield BroughtText(place=place, title=" / ".join(headings), content=body)
+    file, places = _name_in_project(path), Counter[str]()
+    for headings, body in _sections(split_front_matter(text)[1]):
+        yield BroughtText(place=_place(file, headings, places), title=" / ".join(headings), content=body)
+
+
+def _name_in_project(path: Path) -> str:
+    """Return the name of a file that tells it from others of its name: from its repository or the home on."""
+    whole = path.resolve()
+    root = next((each for each in whole.parents if (each / ".git").exists()), None)
+    if root is not None:
+        return whole.relative_to(root).as_posix()
+    home = Path.home().resolve()
+    return f"~/{whole.relative_to(home).as_posix()}" if home in whole.parents else path.name
+
+
+def _place(file: str, headings: Sequence[str], places: Counter[str]) -> str:
+    """Return where a section stands; of several below the same headings which of them it is."""
+    place = f"{file}#{' / '.join(headings) or 0}"
+    places[place] += 1
+    return place if places[place] == 1 else f"{place} ({places[place]})"
 
 
 def _sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -99,8 +117,9 @@ def _claude_memory(path: Path) -> Iterator[BroughtText]:
             text = "\n".join(
                 line for line in text.splitlines() if not re.match(r"\s*[-*] \[[^\]]*\]\([^)]*\.md\)", line)
             )
+            places = Counter[str]()
             for headings, body in _sections(text):
-                where = f"{place}#{' / '.join(headings)}"
+                where = _place(place, headings, places) if headings else f"{place}#"
                 yield BroughtText(place=where, title=" / ".join(headings), content=body, digest=digest)
             continue
         fields, body = split_front_matter(text)

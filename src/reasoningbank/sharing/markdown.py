@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, InvalidInput, StoreUnavailable
 from reasoningbank.memories.front_matter import MarkdownMemory, read_memory_file, short_id, slug, written_memory
-from reasoningbank.memories.transfer import DIGEST
 from reasoningbank.safety.file_access import digest_at, write_whole
 from reasoningbank.safety.stored_text import reveal
-from reasoningbank.sharing.claimed_texts import PLACE, SOURCE, BroughtText, take_claims
-from reasoningbank.types.memory import EDITED, STATES, Cause, Memory
+from reasoningbank.sharing.claimed_texts import BroughtText, take_claims
+from reasoningbank.sharing.edited_texts import EditedText, take_edit
+from reasoningbank.types.memory import STATES, Memory
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.transfer import MarkdownFiles, Taken, TakenOver
 
@@ -180,58 +180,8 @@ def _edited(context: Context, edit: _Edit, *, vouched: bool, dry_run: bool) -> T
             return replace(said, reason="an older version")
         reason = f"it was changed here since: the file has version {memory.version}, the bank {known.version}"
         return replace(said, change="conflict", reason=reason)
-    if known.state == "quarantined":
-        return replace(said, change="conflict", reason="it is in quarantine")
+    given = EditedText(source="markdown", place=edit.place, text=memory, known=known, digest=edit.digest)
     try:
-        return _rewritten(context, edit, dry_run=dry_run) if vouched else _beside(context, edit, dry_run=dry_run)
+        return take_edit(context, given, vouched=vouched, dry_run=dry_run)
     except InvalidInput as error:
         return replace(said, change="refused", title=memory.title, reason=str(error))
-
-
-def _rewritten(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
-    """Change a memory to what a person says that it is."""
-    from reasoningbank.memories.versions import rewrite, with_text_of
-
-    if not dry_run:
-        rewrite(context, context.store(), edit.known.id, lambda old: with_text_of(old, edit.memory))
-    return Taken(place=edit.place, change="edited", id=edit.known.id, title=edit.memory.title)
-
-
-def _beside(context: Context, edit: _Edit, *, dry_run: bool) -> Taken:
-    """Store what an edited file says that nobody stands by: a claim beside its memory, or a change of a claim.
-
-    Raises:
-        InvalidInput: When a rule of a memory is broken, or somebody else has just changed it.
-    """
-    from reasoningbank.memories.admission import clean, prepare_edit, same_words
-    from reasoningbank.memories.admission import edit as edited
-    from reasoningbank.memories.rewrites import apart, put_apart, unspaced
-    from reasoningbank.memories.versions import with_text_of
-
-    store, old, at = context.store(), edit.known, context.clock.now()
-    new = unspaced(old, clean(with_text_of(old, edit.memory)))
-    if new == old:
-        return Taken(place=edit.place, change="unchanged", id=old.id, title=old.title)
-    if not same_words(old, new):
-        alike = store.memories.many((), texts=[new.fingerprint]).values()
-        if twin := next((each for each in alike if each.outcome == new.outcome and each.id != old.id), None):
-            return Taken(place=edit.place, change="known", id=twin.id, title=new.title)
-    new = replace(new, provenance={**new.provenance, DIGEST: edit.digest})
-    ready = prepare_edit(old, new, context.embedder, at=at, origin="import")
-    said = {SOURCE: "markdown", PLACE: edit.place}
-    (own,) = apart([(old, ready)], context.embedder, origin="import", said=said)
-    if not dry_run:
-        cause = Cause(at=at, kind=EDITED, by=context.session)
-        with store.transaction() as transaction:
-            if transaction.memories.get(old.id) != old:
-                raise InvalidInput(f"memory {old.id} was changed just now", hint="Import it again.")
-            if own is not None:
-                put_apart(transaction, old, own, at=at, by=context.session, writer="A file")
-            else:
-                edited(transaction, ready, cause=cause)
-    if own is None:
-        return Taken(place=edit.place, change="edited", id=old.id, title=new.title)
-    reason = f"a claim of its own: memory {old.id} stays, unless you stand by the file with --vouched"
-    if old.standing == "claim":
-        reason = f"a claim of its own, in the place of memory {old.id}"
-    return Taken(place=edit.place, change="added", id=own.memory.id, title=new.title, reason=reason)
