@@ -16,13 +16,14 @@ SCALE ?= 1000000
 ENGINES ?=
 PEERS ?=
 GROWTH ?=
+SIZES ?=
 JOURNAL ?=
 PART ?= tests/durability tests/storage tests/jobs/test_kill_worker.py tests/mcp/test_relay.py \
 	tests/integrations/test_many_sessions.py tests/safety/test_secrets_on_disk.py
 LLM ?= $(if $(LLM_URL),openai:local)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check site screenshots bench torture bench-scale bench-peers bench-growth eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop eval-calibration guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
+.PHONY: help demo test check site screenshots bench torture bench-scale bench-peers bench-growth bench-dashboard eval eval-retrieval eval-delivery eval-learning eval-attack eval-consolidation eval-loop eval-calibration guarantees transcripts reference lock clean eval-credit eval-recipes eval-votes eval-worth
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-24s %s\n", $$1, $$2}'
@@ -58,6 +59,9 @@ bench: $(DEV_READY) ## speed and memory, printed as ratios measured in one run
 
 bench-peers: $(DEV_READY) ## the same work here and in other memories, which are installed from the package index; PEERS="--sizes 1000"
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_peers.py --write build/peers.json $(PEERS)
+
+bench-dashboard: $(DEV_READY) ## each page of the dashboard, quiet and just after a write; SIZES="10000 100000"
+	OMP_NUM_THREADS=1 PYTHONPATH=tests:benchmarks $(BIN)/python benchmarks/bench_dashboard.py $(SIZES)
 
 bench-growth: $(DEV_READY) ## what grows with a bank and with a session; GROWTH="--sizes 1000 1000000"
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_growth.py --write build/growth.json $(GROWTH)
