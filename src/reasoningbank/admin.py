@@ -471,7 +471,7 @@ class Admin:
         }
         facts |= {f"bytes in {name}": str(size) for name, size in report.sizes.items()}
         try:
-            self._context.embedder.embed_queries(["A sentence to try the embedder."])
+            self._context.embedder.embed_documents(["A sentence to try the embedder."])
         except BankError as error:
             problems.append(f"The embedder {self._context.embedder.name} does not work: {error} {error.hint}")
         if store.model_id not in {None, self._context.embedder.model_id}:

@@ -139,6 +139,27 @@ def test_no_text_means_no_request_and_an_empty_text_is_sent(endpoint: Endpoint, 
 
 
 @promise(
+    "embedding:asked-again",
+    "A question that was asked lately is not sent to the endpoint again, nor run by the local model; its vector is the "
+    "same. A text to be found is always embedded.",
+    source="issue 17 (Embedding)",
+)
+def test_a_question_is_sent_once(endpoint: Endpoint, embedder: RemoteEmbedder) -> None:
+    first = embedder.embed_queries(["one", "two"])
+    kept = first.copy()
+    first[0] = 0.0
+    again = embedder.embed_queries(["two", "three", "one", "two"])
+    assert [request["input"] for request in endpoint.requests] == [["one", "two"], ["three"]]
+    assert numpy.array_equal(again[[2, 0, 3]], kept[[0, 1, 1]])
+    embedder.embed_documents(["one"])
+    assert endpoint.requests[2]["input"] == ["one"]
+    many = [f"question {number}" for number in range(600)]
+    for text in [*many, "one"]:
+        embedder.embed_queries([text])
+    assert endpoint.requests[-1]["input"] == ["one"], "of many questions the last ones are kept"
+
+
+@promise(
     "embedding:remote-dimension",
     "Remote vectors of up to 3072 dimensions are accepted; any other than the one set is refused.",
     source="DESIGN D11",
@@ -173,7 +194,7 @@ def test_limits_and_server_errors_are_tried_three_times(
     assert waits == [7.0, 1.0]
     endpoint.faults = [(500, b"", {"Retry-After": "soon"}), (502, b"", {"Retry-After": "9999"}), (504, b"", {})]
     with pytest.raises(ModelError, match="status 504, 3 times"):
-        embedder.embed_queries(["text"])
+        embedder.embed_queries(["another text"])
     assert waits == [7.0, 1.0, 0.5, 20.0]
 
 

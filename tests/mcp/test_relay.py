@@ -452,11 +452,11 @@ def test_a_window_costs_little(tmp_path: Path, folder: Path) -> None:
     source="issue 11, Starts at once",
 )
 def test_an_unused_model_is_unloaded_and_loaded_again(packaged: OnnxEmbedder) -> None:
-    before = packaged.embed_queries(["a flaky call"])
+    before = packaged.embed_documents(["a flaky call"])
     assert not packaged.unload_unused(60)
     assert packaged.unload_unused(-1)
     assert not packaged.unload_unused(-1)
-    assert (packaged.embed_queries(["a flaky call"]) == before).all()
+    assert (packaged.embed_documents(["a flaky call"]) == before).all()
 
 
 @promise("relay:idle-model")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.batches import Batches
+from reasoningbank.embedding.query_vectors import QueryVectors
 from reasoningbank.embedding.runtime import onnx_runtime
 from reasoningbank.errors import BankError, ModelError, ModelMissing
 
@@ -122,7 +123,8 @@ class OnnxEmbedder:
         self._loaded: Loaded | None = None
         self._used = time.monotonic()
         self._lock = threading.Lock()
-        self._questions: Batches[Sequence[str], NDArray[numpy.float32]] = Batches(self._embed_each, most=_AT_ONCE)
+        questions: Batches[Sequence[str], NDArray[numpy.float32]] = Batches(self._embed_each, most=_AT_ONCE)
+        self._questions = QueryVectors(questions.of)
 
     @property
     def name(self) -> str:
@@ -142,7 +144,7 @@ class OnnxEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         """Return vectors of questions: shape (len(texts), dimension), unit rows; the model treats questions as texts.
 
-        Questions that threads ask at the same time run together.
+        Questions that threads ask at the same time run together; one that was asked lately is not embedded again.
 
         Raises:
             ModelMissing: The model cannot be loaded.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from reasoningbank.embedding.onnx_session import unit_rows
+from reasoningbank.embedding.query_vectors import QueryVectors
 from reasoningbank.errors import ConfigurationError, ModelError, ModelMismatch, ModelMissing
 from reasoningbank.settings import on_this_machine
 
@@ -81,6 +82,7 @@ class RemoteEmbedder:
         self._sleep = sleep
         self._client: Client | None = None
         self._lock = threading.Lock()
+        self._questions = QueryVectors(self._embed)
 
     def __repr__(self) -> str:
         return f"RemoteEmbedder(model={self._model!r}, url={self._url!r}, dimension={self._dimension})"
@@ -101,14 +103,14 @@ class RemoteEmbedder:
         return self._dimension
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Return vectors of questions: shape (len(texts), dimension), unit rows.
+        """Return vectors of questions: shape (len(texts), dimension), unit rows; one asked lately is not sent again.
 
         Raises:
             ModelMissing: The extra ``remote`` is not installed.
             ModelMismatch: The endpoint's vectors have another dimension.
             ModelError: The endpoint cannot be reached, refuses, or its answer is not usable.
         """
-        return self._embed(texts)
+        return self._questions.of(texts)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
         """Return vectors of texts to be found: shape (len(texts), dimension), unit rows; raises as ``embed_queries``.
