@@ -36,7 +36,7 @@ class QueryVectors:
         self._lock = threading.Lock()
 
     def of(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
-        """Return vectors of questions, which the caller may change: shape (len(texts), dimension). Raise as ``embed``."""
+        """Return vectors of questions, the caller's own: shape (len(texts), dimension). Raise as ``embed``."""
         import numpy
 
         if not 0 < len(texts) <= _FEW:
