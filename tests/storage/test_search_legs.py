@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -12,8 +14,11 @@ import pytest
 from promises import promise
 from reasoningbank.storage import bank_search as searching
 from reasoningbank.storage import open_storage
+from reasoningbank.storage.rows import LEGS_PER_KEY
+from reasoningbank.storage.search_sql import LOOK_SQL
+from reasoningbank.storage.sqlite_connection import spelled
 from reasoningbank.storage.store import Store
-from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, Filter
+from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, VECTOR_LEGS, Filter
 from reasoningbank.types.records import Indexed, Pool
 from storage.contract.base import EVERYTHING, SCOPE, lesson
 
@@ -87,3 +92,38 @@ def test_a_helper_thread_changes_no_answer(tmp_path: Path, monkeypatch: pytest.M
         assert store.search.candidates(query, text, pools) == alone
         monkeypatch.undo()
     store.close()
+
+
+@promise(
+    "storage:first-look",
+    "What a process reads for its first search grows with the bank and not with its square, also when every memory was "
+    "changed after it was made, as decay changes them.",
+    source="DESIGN D3",
+)
+def test_a_first_look_at_memories_that_were_changed_is_linear(tmp_path: Path) -> None:
+    chance = random.Random(4)
+
+    def steps(count: int) -> int:
+        home = tmp_path / str(count)
+        store = open_storage(None, home=home).open(SCOPE)
+        with store.transaction() as transaction:
+            for number in range(count):
+                transaction.memories.insert(lesson(f"m{number}"), derived(chance))
+        with store.transaction() as transaction:
+            for number in range(count):
+                transaction.memories.update_state(replace(lesson(f"m{number}"), usage_count=2))
+        connection = apsw.Connection(str(next(home.rglob("*.db"))), flags=apsw.SQLITE_OPEN_READONLY)
+        done = [0]
+
+        def step() -> bool:
+            done[0] += 1
+            return False
+
+        connection.set_progress_handler(step, 100)
+        held = json.dumps([(leg, -1, {}) for leg in range(len(VECTOR_LEGS))])
+        rows = connection.execute(spelled(LOOK_SQL), (-1, LEGS_PER_KEY, 1, "", held)).fetchall()
+        assert len(rows) > count
+        return done[0]
+
+    small, large = steps(100), steps(800)
+    assert large < 16 * small

@@ -14,8 +14,8 @@ from reasoningbank.storage.rows import LAST, WEIGHT_COLUMNS
 from reasoningbank.types.recall import VECTOR_LEGS
 
 _KNOWN = (
-    "(SELECT coalesce(max(key), -1) FROM "
-    "(SELECT key FROM memories WHERE {0} >= 0 AND born <= {0} ORDER BY key DESC LIMIT 1) AS made)"
+    "CASE WHEN {0} < 0 THEN -1 ELSE (SELECT coalesce(max(key), -1) FROM "
+    "(SELECT key FROM memories WHERE born <= {0} ORDER BY key DESC LIMIT 1) AS made) END"
 )
 """The last key of a memory that was made up to a change: one look at every memory that was made since."""
 
@@ -26,7 +26,8 @@ def _changed_since(change: str, columns: str, joined: str) -> str:
     All of them after a change below 0.
 
     Keys are given out in the order of changes, so the new ones are those after the last that was there; the others
-    are in the index of rows that were changed after they were made.
+    are in the index of rows that were changed after they were made. What was made up to a change is told by the row
+    itself: compared with the last key of then, SQLite would look that up for every row that has changed.
 
     Args:
         change: The column of ``since`` that holds the change; another one holds the last key that was there.
@@ -35,7 +36,7 @@ def _changed_since(change: str, columns: str, joined: str) -> str:
     """
     return (
         f"SELECT {columns} FROM since CROSS JOIN memories AS m INDEXED BY memories_by_change {joined} "  # noqa: S608
-        f"WHERE m.change <> m.born AND m.change > since.{change} AND m.key <= since.{change}_key "
+        f"WHERE m.change <> m.born AND m.change > since.{change} AND m.born <= since.{change} "
         f"UNION ALL SELECT {columns} FROM since CROSS JOIN memories AS m {joined} "
         f"WHERE m.key > since.{change}_key ORDER BY 1"
     )
