@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -74,3 +75,31 @@ def test_a_reader_asks_no_other_host_and_finds_a_page_by_its_words(site: Path) -
         server.server_close()
     assert len(asked) > 4
     assert [url for url in asked if not url.startswith(f"{base}/") and not url.startswith("data:")] == []
+
+
+@promise(
+    "docs:order",
+    "The site lists every page once, in reading order: tutorial, how-to, reference, explanation, background, "
+    "decisions.",
+    source="outside test of issue 16",
+)
+def test_the_navigation_has_every_page_in_reading_order() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    assert [next(iter(each)) for each in nav] == [
+        "All pages",
+        "Tutorial",
+        "How-to",
+        "Reference",
+        "Explanation",
+        "Background",
+        "Decisions",
+    ]
+    listed = [
+        page for each in nav for value in each.values() for page in ([value] if isinstance(value, str) else value)
+    ]
+    docs = ROOT / "docs"
+    assert sorted(listed) == sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+    index = (docs / "index.md").read_text()
+    for section in ("how-to", "reference", "explanation"):
+        pages = [page for page in listed if page.startswith(f"{section}/")]
+        assert pages == sorted(pages, key=lambda page: index.index(f"({page})"))
