@@ -180,6 +180,8 @@ def test_the_description_names_the_key_and_the_problem(served: Served) -> None:
         ("/api/v1/graph/edges/e", {"GET", "HEAD", "PATCH", "DELETE"}),
         ("/api/v1/quarantines", {"GET", "HEAD", "POST"}),
         ("/workflow/w", {"GET", "HEAD"}),
+        ("/workflow/execute", {"POST"}),
+        ("/api/v1/sessions/erase", {"POST"}),
     ],
 )
 def test_a_refused_method_names_all_methods_of_the_path(served: Served, path: str, methods: set[str]) -> None:

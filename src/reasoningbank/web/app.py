@@ -41,10 +41,14 @@ def _route(method: str, path: str, handler: RequestHandler) -> Route:
 
 
 def _methods(request: Request) -> list[str]:
-    """Return every method of the path: each has an endpoint of its own, and the first that is asked knows only its."""
+    """Return every method of the path: each has an endpoint of its own, and the first that is asked knows only its.
+
+    A path that is described by its name has the methods of that name, not those of an argument in its place.
+    """
     routes = [each for each in request.app.routes if isinstance(each, Route)]
     own = [each for each in routes if each.matches({**request.scope, "type": "http"})[0] is not Match.NONE]
-    return sorted({method for each in own for method in each.methods or ()})
+    named = [each for each in own if not each.param_convertors]
+    return sorted({method for each in named or own for method in each.methods or ()})
 
 
 async def _refused(request: Request, error: Exception) -> Response:
