@@ -30,6 +30,7 @@ from reasoningbank.types.ports import Embedder, Vector
 from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import ErasedSessions, Indexed, RecallLog
+from reasoningbank.types.resource import checked
 from reasoningbank.types.signal import SIGNAL_TYPES
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def graph_texts(reader: StoreReader, kind: GraphKind) -> list[GraphText]:
 _IMPORT_BATCH = 64
 
 
+@checked
 class Admin:
     """Care for a bank as a whole: counts, checks, copies, exports and its embedder."""
 

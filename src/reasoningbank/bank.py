@@ -40,6 +40,7 @@ from reasoningbank.types.moment import as_moment
 from reasoningbank.types.ports import Clock, Embedder, LanguageModel
 from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import Brief, BriefItem, Recall
+from reasoningbank.types.resource import checked
 from reasoningbank.types.scope import Level, Membership, Scope
 from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import UpliftReport
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 _LESSON_WEIGHTS = LessonWeights()
 
 
+@checked
 class Bank:
     """The memory of one tenant's project. Thread-safe; use it as a context manager or close it.
 

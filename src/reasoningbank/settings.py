@@ -536,7 +536,7 @@ def absolute_url(url: str) -> str:
         raise ConfigurationError(f"{url!r} is not a URL: {error}", hint=usual) from error
     path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
     if not path and scheme not in {"memory", *POSTGRESQL}:
-        raise ConfigurationError(f"{url!r} names no store", hint=usual)
+        raise ConfigurationError(f"{url[:80]!r} names no store", hint=usual)
     if not path or path.startswith("~") or Path(path).is_absolute():
         return url + (beside.replace("?", "&", 1) if "?" in url else beside)
     if _lacks_a_slash(path):

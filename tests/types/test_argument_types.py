@@ -19,12 +19,12 @@ WRONG: dict[str, Callable[[Any, str], object]] = {
     "tags must be a list of texts, not 'figs' (str)": lambda bank, _: bank.record(**LESSON, tags="figs"),
     "tags must be a list of texts, not 5 (int)": lambda bank, _: bank.record(**LESSON, tags=5),
     "tags must be a text, not 5 (int)": lambda bank, _: bank.record(**LESSON, tags=[5]),
-    "confidence must be between 0.0 and 1.0, not high": lambda bank, _: bank.record(**LESSON, confidence="high"),
+    "confidence must be a number, not 'high' (str)": lambda bank, _: bank.record(**LESSON, confidence="high"),
     "query must be a text, not None (NoneType)": lambda bank, _: bank.search(None),
     "limit must be a whole number, not '5' (str)": lambda bank, _: bank.search("figs", limit="5"),
-    "query must be a text, not 5 (int)": lambda bank, _: bank.briefing(5),
+    "task must be a text, not 5 (int)": lambda bank, _: bank.briefing(5),
     "budget must be a whole number, not 'much' (str)": lambda bank, _: bank.briefing("figs", budget="much"),
-    "a memory ID must be a text, not None (NoneType)": lambda bank, _: bank.get(None),
+    "memory_id must be a text, not None (NoneType)": lambda bank, _: bank.get(None),
     "vouched must be True or False, not 'no' (str)": lambda bank, _: bank.record(**LESSON, vouched="no"),
     "reverted must be True or False, not 'no' (str)": lambda bank, name: bank.curation.report_stability(
         name, reverted="no"
@@ -39,6 +39,7 @@ WRONG: dict[str, Callable[[Any, str], object]] = {
     "offset must be a whole number, not 1.5 (float)": lambda bank, _: bank.memories.list(offset=1.5),
     "each of nodes must be a Node, not {'id': 'x'} (dict)": lambda bank, _: bank.graph.add([{"id": "x"}]),
     "nodes must be a list of Node": lambda bank, _: bank.graph.add(Node(id="x", label="Event", text="It rained.")),
+    "budget cannot be negative: -1": lambda bank, _: bank.branches.briefing("figs", -1),
     "seeds must be a Mapping, not ['x'] (list)": lambda bank, _: bank.graph.walk(["x"]),
     "options must be a ConsolidationOptions": lambda bank, _: bank.curation.consolidate({"dry_run": True}),
 }

@@ -39,6 +39,7 @@ from reasoningbank.types.memory import Memory
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job
+from reasoningbank.types.resource import checked
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -279,6 +280,7 @@ def _says(node: Node) -> tuple[object, ...]:
     return (node.label, node.text, node.conv_id, frozenset(node.tags), fields)
 
 
+@checked
 class Conversations:
     """Remember finished conversations (seed 003)."""
 

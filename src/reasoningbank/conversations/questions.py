@@ -43,6 +43,7 @@ from reasoningbank.types.graph_search import (
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import Filter, Hit, Recall
+from reasoningbank.types.resource import checked
 from reasoningbank.types.walk import GraphContext, WalkParameters, WalkResult
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ _LESSON_SHARE = 0.4 / 0.7
 """Of the dense weight: what the lesson says gets this share, when it applies the rest, as ``lesson_search`` does."""
 
 
+@checked
 class Questions:
     """Plan questions and answer them from the graph and the lessons."""
 

@@ -43,6 +43,7 @@ from reasoningbank.types.conversation import (
 )
 from reasoningbank.types.document import Document
 from reasoningbank.types.memory import new_id
+from reasoningbank.types.resource import checked
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -260,6 +261,7 @@ _MOST_CALLS = 100
 _HISTORY = 5
 
 
+@checked
 class Workflows:
     """Workflows: conversations that a program drives turn by turn."""
 

@@ -48,6 +48,7 @@ from reasoningbank.types.lifecycle import (
 from reasoningbank.types.memory import check_memory_id
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Run
+from reasoningbank.types.resource import checked
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Rater
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from reasoningbank.curation.consolidator import Consolidator
 
 
+@checked
 class Curation:
     """Consolidate memories that say nearly the same, and let unused ones age."""
 

@@ -72,6 +72,7 @@ from reasoningbank.types.quarantine import (
     Review,
 )
 from reasoningbank.types.recall import Filter
+from reasoningbank.types.resource import checked
 from reasoningbank.types.scope import Scope, session_in
 
 if TYPE_CHECKING:
@@ -460,6 +461,7 @@ def _depth(reader: StoreReader, memory: Memory) -> int:
 MAX_REASON = 500
 
 
+@checked
 class Quarantines:
     """Hold memories back with everything derived from them, and release them."""
 

@@ -34,6 +34,7 @@ from reasoningbank.types.quantity import counted
 from reasoningbank.types.quarantine import PastMemory
 from reasoningbank.types.recall import CONTENT_LEG, DENSE_LEGS, Filter, Hit, Recall
 from reasoningbank.types.records import Candidates, LexicalMatches, Pool, WordsWorth
+from reasoningbank.types.resource import checked
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import COUNTERS, RECENT_DAYS, Signal, SignalAggregate
 
@@ -317,6 +318,7 @@ def _with(belief: Belief, counts: SignalAggregate) -> Belief:
     )
 
 
+@checked
 class Past:
     """Read a bank as it stood at an earlier moment; ``Bank.at`` gives it.
 

@@ -11,6 +11,7 @@ from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.safety.checks import checked_limit, checked_offset
 from reasoningbank.telemetry import observed
 from reasoningbank.types.document import Document, DocumentChange, FileChange, check_place
+from reasoningbank.types.resource import checked
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 8
 
 
+@checked
 class Documents:
     """Documents that frameworks file in a bank, and memories as files."""
 

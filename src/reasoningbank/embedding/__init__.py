@@ -96,7 +96,7 @@ def open_embedder(
 
         return FastEmbedder(model=model, cache=cache, dimension=dimension)
     if colon or name not in _PACKAGED:
-        raise ConfigurationError(f"No embedder is named {name!r}.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
+        raise ConfigurationError(f"No embedder is named {name[:80]!r}.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
     from reasoningbank.embedding import models as local
 
     packaged: Embedder

@@ -16,6 +16,7 @@ from reasoningbank.types.graph import Edge, check_graph_id
 from reasoningbank.types.graph_search import EdgeHit, GraphFilter
 from reasoningbank.types.memory import KEPT_FOR
 from reasoningbank.types.quarantine import Reader
+from reasoningbank.types.resource import checked
 from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from reasoningbank.graph.graph import Graph
 
 
+@checked
 class Edges:
     """Edges of the contextual graph: sentences with a weight."""
 

@@ -36,6 +36,7 @@ from reasoningbank.types.memory import KEPT_FOR, Memory
 from reasoningbank.types.moment import as_day
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.quarantine import Reader
+from reasoningbank.types.resource import checked
 from reasoningbank.types.standing import rank_of
 from reasoningbank.types.walk import WalkParameters, WalkResult
 
@@ -50,6 +51,7 @@ MAX_IMPORT_BYTES = 256 * 2**20
 DEFAULT_LIMIT = 20
 
 
+@checked
 class Graph:
     """The contextual graph: nodes, searches and walks (seed 003)."""
 

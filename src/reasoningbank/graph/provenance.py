@@ -29,6 +29,7 @@ from reasoningbank.types.graph_search import (
     Source,
 )
 from reasoningbank.types.memory import fingerprint
+from reasoningbank.types.resource import checked
 from reasoningbank.types.standing import rank_of
 
 if TYPE_CHECKING:
@@ -312,6 +313,7 @@ def _start(event: Node) -> datetime:
     return (event.window or (event.ingestion_time, event.ingestion_time))[0]
 
 
+@checked
 class Preferences:
     """Preferences of users and roles."""
 

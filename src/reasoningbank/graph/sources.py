@@ -14,6 +14,7 @@ from reasoningbank.types.graph import MAX_GRAPH_TAG, MAX_GRAPH_TAGS, Edge, Node
 from reasoningbank.types.graph_search import Source
 from reasoningbank.types.mention import Mention, Mentions, SourceReport
 from reasoningbank.types.records import Job
+from reasoningbank.types.resource import checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,6 +100,7 @@ def _name(kind: str, *parts: str) -> str:
 _NO_MODEL = "No language model: nothing was looked for."
 
 
+@checked
 class Sources:
     """Sources and what they name and state."""
 

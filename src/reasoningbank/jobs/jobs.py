@@ -12,11 +12,13 @@ from reasoningbank.jobs.index import IndexUpkeep
 from reasoningbank.jobs.worker import LEASE, SOON, Handler, JobSource, Worker, WorkReport
 from reasoningbank.safety.checks import checked_limit
 from reasoningbank.types.records import IndexReport, Job, Run
+from reasoningbank.types.resource import checked
 
 if TYPE_CHECKING:
     from reasoningbank.context import Context
 
 
+@checked
 class Jobs:
     """Do the background work of a bank; any number of workers may share one bank."""
 

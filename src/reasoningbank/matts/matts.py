@@ -17,6 +17,7 @@ from reasoningbank.types.matts import TASK_ID, Mode, Rollout, Scaled, Selection,
 from reasoningbank.types.memory import Memory, OutcomeReport, fingerprint
 from reasoningbank.types.recall import Recall
 from reasoningbank.types.records import Job
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import DISTILL, MAX_CONTRAST_ITEMS, DistilReport, Judgement, Trajectory
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ _PATIENCE = timedelta(minutes=10)
 """A worker leaves a rollout alone for so long: all of them are to be learned from together."""
 
 
+@checked
 class Matts:
     """Let an agent try a task several times and learn from all attempts together."""
 

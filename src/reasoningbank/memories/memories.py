@@ -16,6 +16,7 @@ from reasoningbank.types.identifier import SHORTEST_BEGINNING, Identified, IdKin
 from reasoningbank.types.memory import STATES, Event, Memory, Move, News, Order, State, check_memory_id
 from reasoningbank.types.moment import as_moment
 from reasoningbank.types.recall import Filter
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import Origin
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _IDENTIFIED = 6
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+@checked
 class Memories:
     """Read memories, their versions and where they come from."""
 

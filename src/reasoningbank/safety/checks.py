@@ -6,6 +6,7 @@ every one of them passes the gate here: a caller is refused, what a file brings 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -154,6 +155,8 @@ def usable_path(path: str | Path) -> Path:
     """
     try:
         absolute = Path(path).expanduser().absolute()
+        if b"\0" in os.fsencode(absolute):
+            raise ValueError("a name holds no NUL")
         absolute.exists()
     except (OSError, RuntimeError, ValueError) as error:
         raise StoreUnavailable(

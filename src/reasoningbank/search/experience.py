@@ -40,6 +40,7 @@ from reasoningbank.types.ports import Vector
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.recall import CONTENT_LEG, DESCRIPTION_LEG, LEGS, LEXICAL_LEG, TASK_LEG, Filter, Hit
 from reasoningbank.types.records import Job, SimilarTraces
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import VERDICTS, Verdict
 from reasoningbank.types.standing import shown_claim
 
@@ -233,6 +234,7 @@ def _strategy(hit: Hit, supported: int) -> RelevantStrategy:
 _TITLE = 120
 
 
+@checked
 class Experience:
     """Search with the experience of earlier searches, and read texts into memories (seed 002)."""
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.safety.checks import session_name
+from reasoningbank.types.argument import Budget
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import SessionSummary
 from reasoningbank.types.signal import Rater
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from reasoningbank.sessions.sessions import Sessions
 
 
+@checked
 class Branches:
     """Brief and credit the branches of a folded context (seed 001)."""
 
@@ -35,7 +38,7 @@ class Branches:
         self._briefing = briefing
 
     def briefing(
-        self, description: str, budget: int, *, share: float = BRANCH_SHARE, session: str | None = None
+        self, description: str, budget: Budget, *, share: float = BRANCH_SHARE, session: str | None = None
     ) -> Brief:
         """Return the memories for one branch of a folded context (seed 001, layer 1).
 

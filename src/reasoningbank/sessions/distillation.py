@@ -19,6 +19,7 @@ from reasoningbank.safety.checks import checked_limit, session_name
 from reasoningbank.types.conversation import ConversationReport
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import (
     AGENT,
     DISTILL,
@@ -55,6 +56,7 @@ Retelling = Callable[[Trajectory, Judgement], ConversationReport | None]
 """The function that remembers a distilled session in the graph; None when it is not wanted, or known already."""
 
 
+@checked
 class Distillation:
     """Distil lessons from captured sessions: with a language model, by the calling agent, or from a summary."""
 

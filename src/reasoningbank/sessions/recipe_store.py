@@ -33,6 +33,7 @@ from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, M
 from reasoningbank.types.ports import Embedder
 from reasoningbank.types.recall import Brief, BriefItem, Filter, Fit, Hit
 from reasoningbank.types.records import Link
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import RECIPE, DistilReport, Origin, Step, Trajectory
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ _CHANGED = re.compile(r"^- (?:ran: |in |wrote )?(.+)$", re.MULTILINE)
 _RECALLABLE = Filter().states
 
 
+@checked
 class Recipes:
     """Make recipes of captured sessions without a model, and show the one for an error."""
 

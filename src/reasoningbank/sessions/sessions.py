@@ -26,6 +26,7 @@ from reasoningbank.types.memory import check_memory_id
 from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import SessionOutcome
 from reasoningbank.types.records import Job, TrajectoryEntry
+from reasoningbank.types.resource import checked
 from reasoningbank.types.session import (
     CAPTURE,
     DISTILL,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 _AT_ONCE = timedelta(0)
 
 
+@checked
 class Sessions:
     """Capture sessions, judge how they ended, and credit what they were shown."""
 

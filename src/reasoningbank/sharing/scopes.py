@@ -24,6 +24,7 @@ from reasoningbank.types.promotion import (
     ShareReport,
 )
 from reasoningbank.types.recall import Filter
+from reasoningbank.types.resource import checked
 from reasoningbank.types.scope import Level, Membership, Scope
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _WIDER: tuple[Level, ...] = ("team", "org")
 _NO_SCOPE = "Open the bank with team=... or org=..., pass --team or --org, or set REASONINGBANK_TEAM or _ORG."
 
 
+@checked
 class Sharing:
     """Promote reviewed lessons into wider scopes, and share banks as files."""
 
