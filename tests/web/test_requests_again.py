@@ -37,6 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     [
         ("GET", "/api/v1/memories/nobody", {}, 404),
         ("GET", "/api/v1/memories?limit=many", {}, 400),
+        ("GET", "/api/v1/memories/search?q=figs&q=plums", {}, 400),
         ("GET", "/nowhere", {}, 404),
         ("PUT", "/api/v1/memories", {}, 405),
         ("GET", "/api/v1/memories", {"Authorization": "Bearer nobody"}, 401),

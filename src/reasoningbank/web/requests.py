@@ -220,16 +220,17 @@ def json_object(sent: str | bytes, what: str) -> Mapping[str, object]:
     return value
 
 
-def check_query(connection: HTTPConnection, place: str, known: Sequence[str]) -> None:
-    """Refuse a parameter of the query that an endpoint does not have.
+def check_query(connection: HTTPConnection, place: str, known: Sequence[str], lists: Sequence[str] = ()) -> None:
+    """Refuse a parameter of the query that an endpoint does not have, and one that is given twice and is no list.
 
     Args:
         connection: The request, or the WebSocket.
         place: The endpoint, as its description names it.
         known: Its own parameters; every endpoint has ``project_id`` as well.
+        lists: Those of them that may be given several times.
 
     Raises:
-        InvalidInput: When there is one; the message names it.
+        InvalidInput: When there is one, or one is given twice that is no list; the message names it.
     """
     for name in connection.query_params:
         if name not in {PROJECT, *known}:
@@ -237,6 +238,8 @@ def check_query(connection: HTTPConnection, place: str, known: Sequence[str]) ->
                 f"there is no parameter {name[:80]!r} of {place}",
                 hint=f"The parameters of its query are {', '.join([PROJECT, *known])}.",
             )
+        if name not in lists and len(connection.query_params.getlist(name)) > 1:
+            raise InvalidInput(f"{name} is given twice", hint=f"Give {name} once; it is no list.")
 
 
 def query_whole(connection: HTTPConnection, name: str, default: int) -> int:

@@ -101,8 +101,9 @@ def _next_page(request: Request, count: object, values: Mapping[str, Any]) -> di
 async def _values(request: Request, operation: Operation, route: Route) -> dict[str, Any]:
     """Return the arguments of a request by the names of the operation's parameters."""
     signature = interface(operation)
-    asked = [each.given for each in inputs_of(route.inputs) if not _in_path(route, each.given)]
-    check_query(request, f"{route.method} {route.place}", asked if route.method == "GET" else ())
+    inputs = [each for each in inputs_of(route.inputs) if not _in_path(route, each.given) and route.method == "GET"]
+    lists = [each.given for each in inputs if signature.named(each.parameter).many]
+    check_query(request, f"{route.method} {route.place}", [each.given for each in inputs], lists)
     values: dict[str, Any] = {**operation.defaults, **route.defaults}
     body = await body_of(request) if route.method in {"POST", "PATCH"} else {}
     schemas, required = body_schema(operation, route)
