@@ -834,7 +834,10 @@ class Bank:
         return Past(self._context.store(), self._context.embedder, then, session=self._context.session)
 
     def report(self) -> UpliftReport:
-        """Return what memory is worth in this project: sessions that were shown some against sessions that were not."""
+        """Return what memory is worth in this project: sessions that were shown some against sessions that were not.
+
+        Memories that do harm are quarantined, as the daily upkeep does; when an agent asks they are only listed.
+        """
         return self._uplift.report()
 
     @property

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from curation.test_holdout import lesson
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.curation.uplift import HARM, Ended, harmful
+from reasoningbank.memories.standing import speaking
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.memory import Memory, Outcome
+from reasoningbank.types.signal import Rater
 from reasoningbank.types.uplift import Exposure, How, Shown
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -86,6 +91,48 @@ def test_a_memory_that_does_harm_is_set_aside_and_listed(open_bank: OpenBank, cl
     change = bank._context.store().memories.changes(memory_id=harm)[-1]
     assert "0 of 35" not in change.reason
     assert "Of 35 sessions that were shown it 0 succeeded" in change.reason
+
+
+@promise(
+    "harm:one-client",
+    "The sessions of one client alone, whatever it calls them, take nothing out of use that a person stands by: the "
+    "report lists it and says that a person decides. They take a claim out, and so do the sessions of two clients and "
+    "what a person says of sessions.",
+    source="issue 14 (Power, Votes)",
+)
+@pytest.mark.parametrize(
+    ("clients", "said_by", "vouched", "state"),
+    [
+        (1, "agent", True, "active"),
+        (1, "human", True, "quarantined"),
+        (1, "agent", False, "quarantined"),
+        (2, "agent", True, "quarantined"),
+    ],
+)
+def test_one_client_sets_nothing_aside_that_a_person_stands_by(
+    open_bank: OpenBank, clients: int, said_by: Rater, *, vouched: bool, state: str
+) -> None:
+    bank = open_bank(holdout=0.0)
+    with nullcontext() if vouched else speaking("somebody"):
+        harm = bank.record(
+            title="Format", content="Format before a commit.", outcome="success", source="mcp" if not vouched else "cli"
+        ).id
+    good = bank.record(title="Export", content="Export a ledger with its frozen rate.", outcome="success").id
+    for number in range(48 * clients):
+        name, shown = f"s{number}", harm if number % 2 else good
+        with speaking(f"client {number // 2 % clients}"):
+            found = bank.search("format before a commit" if number % 2 else "export a ledger", session=name)
+            assert shown in [hit.id for hit in found.delivered]
+            bank.outcome(shown, succeeded=shown == good, session=name)
+        if said_by == "human":
+            bank.sessions.outcome(name, shown == good)
+    with speaking("somebody else"):
+        assert [one.memory_id for one in bank.report().harmful] == [harm]
+    assert bank.get(harm).state == "active", "who only asks changes nothing"
+    report = bank.report()
+    assert [one.memory_id for one in report.harmful] == [harm]
+    assert [one.one_client for one in report.harmful] == [state == "active"]
+    assert bank.get(harm).state == state
 
 
 @promise(

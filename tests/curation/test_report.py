@@ -212,7 +212,7 @@ def test_the_command_prints_exactly_its_fields_and_words_for_people(
     assert said["tokens_added"] > 0
     assert [(one["id"], one["set_aside"]) for one in said["harmful"]] == [(other, True)]
     assert list(said["harmful"][0]) == [
-        "id", "title", "shown", "succeeded", "rate", "upper_bound", "base_rate", "set_aside",
+        "id", "title", "shown", "succeeded", "rate", "upper_bound", "base_rate", "set_aside", "one_client",
     ]  # fmt: skip
     words = CliRunner().invoke(rbank, ["report"]).stdout
     assert "With memory +100.0% of sessions succeed" in words

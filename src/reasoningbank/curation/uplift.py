@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.jobs.worker import Handler
+from reasoningbank.memories.standing import speaker
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
-from reasoningbank.types.memory import RELEASED, Memory
+from reasoningbank.types.memory import RELEASED, Memory, Outcome
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run, TrajectoryEntry
 from reasoningbank.types.session import USER, Judgement
+from reasoningbank.types.standing import rank_of
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
 
 if TYPE_CHECKING:
@@ -222,12 +224,16 @@ class Tally:
     def __add__(self, end: bool) -> Tally:
         return Tally(succeeded=self.succeeded + end, known=self.known + 1)
 
+    def __sub__(self, part: Tally) -> Tally:
+        return Tally(succeeded=self.succeeded - part.succeeded, known=self.known - part.known)
+
 
 def harmful(
     sessions: Sequence[Ended],
     memories: Callable[[Sequence[str]], Mapping[str, Memory]],
     released: Callable[[str], datetime | None],
     *,
+    speakers: Callable[[Collection[str]], Mapping[str, str]] = lambda _: {},
     error: float = ERROR,
 ) -> tuple[Harm, ...]:
     """Return the memories beyond the harm bound, the worst first.
@@ -241,10 +247,14 @@ def harmful(
     failed already, that of sessions which met any anti-pattern. Where enough sessions were held out from a memory, it
     must also have done worse than they did: a memory about hard tasks does no harm.
 
+    What a person stands by and what is confirmed is not taken out of use by one client, which names as many sessions as
+    it likes (DESIGN D16): it is found, and marked, when without the sessions of some one client it would not be.
+
     Args:
         sessions: All sessions, in the order in which they began.
         memories: The memories of ids, those that exist.
         released: When a person has released a memory last: only sessions that began later count.
+        speakers: Returns who speaks in sessions, of those that do not stand for themselves.
         error: See ``ERROR``.
     """
     shown = Counter(
@@ -264,10 +274,10 @@ def harmful(
         if memory.state == "archived" or not _beyond(tallies[memory_id][0], bound, each):
             continue
         tally, withheld = tallies[memory_id]
-        since = released(memory_id)
+        since, counting = released(memory_id), sessions
         if since is not None:
-            later = [session for session in sessions if session.exposure.at > since]
-            tally, withheld = _tallies(later).get(memory_id, (Tally(), Tally()))
+            counting = [session for session in sessions if session.exposure.at > since]
+            tally, withheld = _tallies(counting).get(memory_id, (Tally(), Tally()))
         if not _beyond(tally, bound, each) or (withheld.known >= LEAST_WITHHELD and withheld.rate <= tally.rate):
             continue
         found.append(
@@ -282,9 +292,44 @@ def harmful(
                 withheld=withheld.known,
                 withheld_succeeded=withheld.succeeded,
                 set_aside=memory.state == "quarantined",
+                one_client=memory.state != "quarantined"
+                and rank_of(memory.standing) >= rank_of("confirmed")
+                and _by_one(memory_id, tally, counting, (base, sessions, known, memory.outcome), speakers, each, error),
             )
         )
     return tuple(sorted(found, key=lambda harm: (harm.upper_bound, harm.memory_id)))
+
+
+def _by_one(
+    memory_id: str,
+    tally: Tally,
+    counting: Sequence[Ended],
+    whole: tuple[Tally, Sequence[Ended], Mapping[str, Memory], Outcome],
+    speakers: Callable[[Collection[str]], Mapping[str, str]],
+    each: float,
+    error: float,
+) -> bool:
+    """Return whether a memory is not beyond the bound without the sessions of some one client."""
+    base, sessions, known, outcome = whole
+    named = speakers([session.exposure.session for session in sessions])
+
+    def voice(session: Ended) -> str:
+        own = session.exposure.session
+        return own if session.exposure.said_by == "human" or session.source == "verdict" else named.get(own, own)
+
+    own_base: defaultdict[str, Tally] = defaultdict(Tally)
+    own_tally: defaultdict[str, Tally] = defaultdict(Tally)
+    for session in sessions:
+        if (end := _in_base(session, known, outcome)) is not None:
+            own_base[voice(session)] += end
+    for session in counting:
+        if (end := session.about(memory_id)) is not None and _was_shown(session, memory_id):
+            own_tally[voice(session)] += end
+    parts = {(own_base[name], own_tally[name]) for name in {*own_base, *own_tally}}
+    return any(
+        not _beyond(tally - of_tally, lower_bound(rest.succeeded, rest.known, error / 2), each)
+        for rest, of_tally in ((base - of_base, of_tally) for of_base, of_tally in parts)
+    )
 
 
 def noted(harms: Sequence[Harm], set_aside: Sequence[str]) -> tuple[Harm, ...]:
@@ -310,12 +355,20 @@ def _base(sessions: Sequence[Ended], known: Mapping[str, Memory], outcome: str) 
     """Return the ends of all sessions, or of those that met an anti-pattern."""
     base = Tally()
     for session in sessions:
-        met = (known.get(one.memory_id) for one in session.exposure.shown)
-        if session.succeeded is None:
-            continue
-        if outcome == "success" or any(memory is not None and memory.outcome == outcome for memory in met):
-            base += session.succeeded
+        if (end := _in_base(session, known, outcome)) is not None:
+            base += end
     return base
+
+
+def _in_base(session: Ended, known: Mapping[str, Memory], outcome: str) -> bool | None:
+    """Return how a session ended that the base rate counts; None for any other."""
+    met = (known.get(one.memory_id) for one in session.exposure.shown)
+    counts = outcome == "success" or any(memory is not None and memory.outcome == outcome for memory in met)
+    return session.succeeded if counts else None
+
+
+def _was_shown(session: Ended, memory_id: str) -> bool:
+    return any(one.memory_id == memory_id and one.how != "withheld" for one in session.exposure.shown)
 
 
 def _tallies(sessions: Sequence[Ended]) -> dict[str, tuple[Tally, Tally]]:
@@ -424,8 +477,9 @@ class Uplift:
         """Return how sessions end with memories and without, what that costs, and which memories do harm.
 
         Compared are sessions by how they were drawn (setting ``holdout``), whatever they did afterwards. Harmful
-        memories are set aside at once, as the worker does every day; when the bank cannot be written the report says
-        so. Nothing is invented: without enough sessions the uplift is None and the interval (-1, 1).
+        memories are set aside at once, as the worker does every day, unless an agent asks; when the bank cannot be
+        written the report says so. Nothing is invented: without enough sessions the uplift is None and the interval
+        (-1, 1).
 
         Raises:
             StoreError: When the bank cannot be read.
@@ -434,6 +488,8 @@ class Uplift:
             store = self._context.store()
             sessions = ended(store)
             harms = self._harms(store, sessions)
+            if speaker():
+                return reported(sessions, harms)
             try:
                 return reported(sessions, self._set_aside(store, harms))
             except (StoreFull, StoreBusy, StoreUnavailable) as error:
@@ -467,12 +523,17 @@ class Uplift:
     @staticmethod
     def _harms(store: Store, sessions: Sequence[Ended]) -> tuple[Harm, ...]:
 
-        return harmful(sessions, store.memories.many, lambda memory_id: _released(store, memory_id))
+        return harmful(
+            sessions,
+            store.memories.many,
+            lambda memory_id: _released(store, memory_id),
+            speakers=store.evidence.principals,
+        )
 
     def _set_aside(self, store: Store, harms: Sequence[Harm]) -> tuple[Harm, ...]:
         from reasoningbank.memories.states import set_aside
 
-        new = [harm for harm in harms if not harm.set_aside]
+        new = [harm for harm in harms if not harm.set_aside and not harm.one_client]
         if not new:
             return tuple(harms)
         with store.transaction() as transaction:

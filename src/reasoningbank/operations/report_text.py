@@ -21,7 +21,8 @@ def uplift_text(report: UpliftReport) -> str:
         report.message,
     ]
     for harm in report.harmful:
-        state = "set aside" if harm.set_aside else "in use"
+        kept = "in use, because one client alone says so: yours to decide" if harm.one_client else "in use"
+        state = "set aside" if harm.set_aside else kept
         lines.append(
             f"{harm.memory_id} ({harm.title}), {state}: {harm.succeeded} of {counted(harm.shown, 'session')} succeeded "
             f"({harm.rate:.0%}, at most {harm.upper_bound:.0%}); the project's {harm.base_rate:.0%}."

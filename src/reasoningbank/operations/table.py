@@ -773,7 +773,7 @@ SHAPES: Mapping[str, str] = {
     "Edge": "id source target text standing claim weight tags created_time band",
     "EdgeHit": "*edge score legs",
     "GraphAnswer": "query seeds paths=walk.paths context=context.text tokens=context.tokens pending message",
-    "Harm": "id=memory_id title shown succeeded rate upper_bound base_rate set_aside",
+    "Harm": "id=memory_id title shown succeeded rate upper_bound base_rate set_aside one_client",
     "Health": "healthy facts problems",
     "History": "memory_id=memory.id title=memory.title confidence=memory.belief.score alpha0 beta0 "
     "alpha=memory.belief.alpha beta=memory.belief.beta events",

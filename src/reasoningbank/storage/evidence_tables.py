@@ -412,13 +412,20 @@ class EvidenceTables:
         for one in found.values():
             sessions |= one.shown | {each.session for each in one.signals} | {each.session for each in one.rolled}
             sessions |= {origin.session for origin in one.origins}
-        for row in self._source.run(
-            "SELECT session, principal, checksum FROM principals WHERE session IN (SELECT value FROM texts_in(?))",
-            [json.dumps(sorted(sessions))],
-        ):
-            session, principal = proven("who speaks in a session", row[:2], row[2])
-            principals[cast(str, session)] = cast(str, principal)
+        principals |= self.principals(sessions)
         return found
+
+    def principals(self, sessions: Collection[str] | None = None) -> dict[str, str]:
+        """Return who speaks in each of these sessions, or of all, that a caller has named."""
+        if sessions is None:
+            rows = self._source.run("SELECT session, principal, checksum FROM principals")
+        else:
+            rows = self._source.run(
+                "SELECT session, principal, checksum FROM principals WHERE session IN (SELECT value FROM texts_in(?))",
+                [json.dumps(sorted(sessions))],
+            )
+        told = (proven("who speaks in a session", row[:2], row[2]) for row in rows)
+        return {cast(str, session): cast(str, principal) for session, principal in told}
 
     def taint(self, names: Collection[str], at: datetime) -> None:
         """Note that the gate has held a text of these sessions and transports."""
@@ -461,11 +468,6 @@ class EvidenceTables:
                 invented if principal == name else cast(str, principal),
             )
         return len(rows)
-
-    def principals(self) -> Mapping[str, str]:
-        """Return who speaks in each session that a caller has named."""
-        rows = self._source.run("SELECT session, principal, checksum FROM principals")
-        return {cast(str, row[0]): cast(str, proven("who speaks in a session", row[:2], row[2])[1]) for row in rows}
 
     def said_in(self, sessions: Collection[str]) -> tuple[Sequence[Signal], Sequence[tuple[str, Given]]]:
         """Return what was said in these sessions: the individual signals, and by memory what was rolled up."""

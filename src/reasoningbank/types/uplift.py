@@ -127,6 +127,8 @@ class Harm:
         withheld: Sessions that were held out from it and whose end is known.
         withheld_succeeded: How many of them succeeded.
         set_aside: True when it is out of use now.
+        one_client: True when the sessions of one client decide that a memory that a person stands by, or that is
+            confirmed, does harm: then it stays in use, and a person decides.
     """
 
     memory_id: str
@@ -139,6 +141,7 @@ class Harm:
     withheld: int = 0
     withheld_succeeded: int = 0
     set_aside: bool = False
+    one_client: bool = False
 
     @property
     def rate(self) -> float:
