@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
@@ -164,10 +165,13 @@ class Memories:
         most, store, then = checked_limit(limit), self._context.store(), as_moment(since, "since")
         condition = Filter(states=STATES, created_after=then)
         moved = {name: (old.score, new.score) for name, (old, new) in store.evidence.moved_since(then).items()}
-        ordered = sorted(moved, key=lambda name: -abs(moved[name][1] - moved[name][0]))
-        helped = [name for name in ordered if moved[name][1] > moved[name][0]]
-        harmed = [name for name in ordered if moved[name][1] < moved[name][0]]
-        told = (*helped[: most or None], *harmed[: most or None])
+        changes = {name: after - before for name, (before, after) in moved.items()}
+        helped = [name for name, change in changes.items() if change > 0]
+        harmed = [name for name, change in changes.items() if change < 0]
+        told = (
+            *nlargest(most or len(helped), helped, key=changes.__getitem__),
+            *nsmallest(most or len(harmed), harmed, key=changes.__getitem__),
+        )
         known = store.memories.many(told)
         newest = store.memories.page(condition, limit=most, offset=0, order="newest")
         return News(

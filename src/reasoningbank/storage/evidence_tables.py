@@ -262,13 +262,18 @@ class EvidenceTables:
             ") AS g JOIN memories AS m ON m.key = g.key",
             (to_microseconds(since),),
         )
+        # Most memories began alike and were rated alike: the pairs of a large bank are few.
+        pairs: dict[Row, tuple[Belief, Belief]] = {}
         found: dict[str, tuple[Belief, Belief]] = {}
         for name, *numbers in rows:
-            prior, positive, negative, favour, against = (int(cast(int, number)) for number in numbers)
-            found[cast(str, name)] = (
-                Belief(prior=prior, positive=max(0, positive - favour), negative=max(0, negative - against)),
-                Belief(prior=prior, positive=positive, negative=negative),
-            )
+            key = tuple(numbers)
+            if key not in pairs:
+                prior, positive, negative, favour, against = (int(cast(int, number)) for number in numbers)
+                pairs[key] = (
+                    Belief(prior=prior, positive=max(0, positive - favour), negative=max(0, negative - against)),
+                    Belief(prior=prior, positive=positive, negative=negative),
+                )
+            found[cast(str, name)] = pairs[key]
         return found
 
     def outcomes(self) -> Sequence[tuple[Mapping[str, str], int, int]]:
