@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
 
 import reasoningbank
+from reasoningbank.errors import InvalidInput
 from reasoningbank.mcp.problems import PROBLEM
 from reasoningbank.memories.admission import sayable_value
 from reasoningbank.operations.arguments import Arguments, check_most
@@ -111,6 +112,8 @@ async def _values(request: Request, operation: Operation, route: Route) -> dict[
     if whole is not None:
         return {**values, whole.parameter: body}
     given = Arguments(f"{route.method} {route.place}", schemas, required, body)
+    if route.method == "PATCH" and not any(map(given.has, schemas)):
+        raise InvalidInput("nothing to change: name at least one field", hint=f"The fields are {', '.join(schemas)}.")
     for each in inputs_of(route.inputs):
         if each.spread:
             special = {name: given.value(name) for name in _SPECIAL if given.has(name)}
@@ -252,6 +255,8 @@ def _operation(operation: Operation, route: Route) -> Json:
             }
         if required:
             body["required"] = list(required)
+        if route.method == "PATCH":
+            body["minProperties"] = 1
         described["requestBody"] = _body(body)
     described["parameters"] = [*parameters, _PROJECT, *([_KEY] if route.method == "POST" else [])]
     status = "201" if route.created == "always" else "200"
