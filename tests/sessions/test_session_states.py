@@ -206,7 +206,7 @@ def test_what_a_shorter_state_taught_does_not_double(open_learning_bank: Callabl
     source="DESIGN how we write: bad input gets an error",
 )
 def test_a_word_or_a_number_that_means_nothing_is_refused(local_bank: Bank) -> None:
-    with pytest.raises(InvalidInput, match="success, failure, partial, unknown, not 'zzz'"):
+    with pytest.raises(InvalidInput, match="success, failure, partial or unknown, not 'zzz'"):
         local_bank.sessions.list(verdict="zzz")  # type: ignore[arg-type]  # a caller without types
     with pytest.raises(InvalidInput, match="not 'zzz'"):
         local_bank.sessions.states(state="zzz")  # type: ignore[arg-type]  # a caller without types
