@@ -13,10 +13,11 @@ import html
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
+from reasoningbank.safety.anchors import Word
 from reasoningbank.safety.lookalikes import PLAIN
 
 LEAST_ENCODED = 20
@@ -34,7 +35,7 @@ _ESCAPE = re.compile(
     r"\\+u(?:\{(?P<braced>[0-9a-fA-F]{1,6})\}|(?P<unicode>[0-9a-fA-F]{4}))|\\+U(?P<long>[0-9a-fA-F]{8})"
     r"|\\+x(?:\{(?P<perl>[0-9a-fA-F]{1,6})\}|(?P<hex>[0-9a-fA-F]{2}))|\\(?P<octal>[01][0-7]{2})"
     r"|(?P<percent>(?:%[0-9a-fA-F]{2})+)|(?P<entity>&(?:#\w{2,7}|\w{2,8});)"
-    r"|(?P<joint>[\"'][ \t]{0,4}[+.,]?\s{0,8}[\"'])|(?P<letters>[^\x00-\x7f]+)"
+    r"|(?P<joint>[\"'][ \t]{0,4}(?:\.\.|[+.,&|]{0,2})[ \t]{0,4}\\?\s{0,40}[+.]?[ \t]?[\"'])|(?P<letters>[^\x00-\x7f]+)"
 )
 _UNICODE = re.compile(r"\\+u\{?00[2-7]")
 _MARKS = (
@@ -45,9 +46,30 @@ _MARKS = (
     ("\\1", re.compile(r"\\1[0-7]{2}(?=\\)")),
     ("%", re.compile(r"%[2-7][0-9a-fA-F]")),
     ("&", re.compile(r"&(?:#\w{2,7}|quot|lt|gt|amp|apos|equals|colon);")),
-    ("join(", re.compile(r"join\([\[(][\"']")),
 )
 """What a disguise is known by: a sign that is cheap to look for, and how it goes on."""
+_LIST = re.compile(r"\w{4,8}\((?:\[\]string)?\s?(?:[\"'][^\"'\n]{0,4}[\"'], ?)?[{\[(]?[ \t]{0,4}[\"']")
+_END_OF_LIST = re.compile(r"[\"'][ \t]{0,4}\]\.join")
+_LIST_SIGNS = ("join(", "Join(", "implode(", "oncat(", "ONCAT(", "str_c(", "paste0(")
+_LIST_WORDS = ("join", "concat", "implode", "str_c", "paste0")
+_LONE_LETTERS = ("q ", "z ", "j ", "w ", "k ")
+"""Letters that stand alone in few texts; of a word whose letters stand apart two of them do."""
+DISGUISE_WORDS = (*map(Word, _LIST_WORDS), *map(Word, _LONE_LETTERS))
+"""The words without which no list is put together and no letters stand apart."""
+_LISTED = re.compile(r"(?:join|concat|implode|str_c|paste0) ?\(", re.IGNORECASE)
+"""What puts the pieces of a list together."""
+_LINE_HEAD = re.compile(r"\n[ \t]{0,40}(?:[+.&] ?)?[\"']\w")
+_LINE_TAIL = re.compile(r"[\"'][ \t]{0,4}(?:\\|\.\.|[+.&])?\Z")
+_LINE_TAIL_REACH = 8
+_SPACED = re.compile(
+    r"(?<![^\s\"'`=:(])[A-Za-z0-9_+/=.-](?P<joint>[ -])(?:[A-Za-z0-9_+/=.-](?P=joint)){14,256}+"
+    r"[A-Za-z0-9_+/=.-](?![^\s\"'`.,;)])"
+)
+_SHELL_PAIR = re.compile(r"\$\{?[A-Za-z_]\w{0,30}\}?(?:\$\{?[A-Za-z_]\w{0,30}\}?)+")
+_SHELL_NAME = re.compile(r"\w+")
+_SHELL_VALUE = r"(?<![\w$]){name}=[\"']?(?P<value>[A-Za-z0-9_+/=.~!#*-]{{4,200}})"
+_MOST_PIECES = 6
+_SHELL_REACH = 1_000
 _JOINTS = ('" "', "' '", '" .', "' .", '"."', "'.'")
 _JOINT = re.compile(r"[\"'][ \t]{0,4}[+.]?[ \t]{0,4}[\"']\w")
 _USUAL_SIGNS = bytes.maketrans(b"-_", b"+/")
@@ -85,17 +107,20 @@ class Unfolded(NamedTuple):
         return end + position - began - length + last
 
 
-def hidden_texts(text: str, long: str) -> Iterator[Unfolded]:
+def hidden_texts(text: str, long: str, there: Set[str]) -> Iterator[Unfolded]:
     """Yield what a text hides, each part with its origin.
 
     Args:
         text: The text.
         long: Its long words, one a line.
+        there: The words of ``DISGUISE_WORDS`` that may be in it.
     """
-    for start, end in _disguised(text):
+    for start, end in _disguised(text, listed=not there.isdisjoint(_LIST_WORDS)):
         unfolded = unfold(text[start:end], start)
         if unfolded.starts:
             yield unfolded
+    if sum(letter in there for letter in _LONE_LETTERS) > 1:
+        yield from _spaced(text)
     for start, end, decoded in decoded_runs(text, long):
         yield Unfolded(decoded, start, (0,), ((0, end - start, len(decoded)),))
 
@@ -132,7 +157,7 @@ def _plain(match: re.Match[str]) -> Iterator[tuple[int, int, str]]:
     found = match.group()
     kind = match.lastgroup
     if kind == "joint":
-        if "," not in found or "join(" in match.string:
+        if "," not in found or _LISTED.search(match.string, max(0, start - _REACH), end + _REACH) is not None:
             yield start, end, ""
     elif kind == "letters":
         for place, letter in enumerate(found, start):
@@ -164,23 +189,60 @@ def plain_letter(letter: str) -> str:
     return plain if plain.isascii() and len(plain) == 1 else letter
 
 
-def _disguised(text: str) -> Iterator[tuple[int, int]]:
+def _disguised(text: str, *, listed: bool) -> Iterator[tuple[int, int]]:
     """Yield the stretches around what looks like a disguise: its line, and no further than a few hundred characters."""
     marks: list[int] = []
-    for sign, pattern in _MARKS if "\\" in text or "%" in text or "&" in text or "join(" in text else ():
+    for sign, pattern in _MARKS if "\\" in text or "%" in text or "&" in text else ():
         if sign in text:
             marks += [match.start() for match in pattern.finditer(text)]
     if ('"' in text or "'" in text) and ("+" in text or _has_joint(text)):
         marks += [match.start() for match in _JOINT.finditer(text)]
     if not text.isascii():
         marks += _masked_words(text)
+    if listed:
+        for sign in _LIST_SIGNS:
+            position = text.find(sign)
+            while position >= 0:
+                if _LIST.match(text, position) is not None:
+                    marks.append(position)
+                position = text.find(sign, position + 1)
+        if "].join" in text:
+            marks += [match.start() for match in _END_OF_LIST.finditer(text)]
+    lines: dict[int, int] = {}
+    for head in _LINE_HEAD.finditer(text) if '"' in text or "'" in text else ():
+        tail = _LINE_TAIL.search(text, max(0, head.start() - _LINE_TAIL_REACH), head.start())
+        if tail is not None:
+            lines[tail.start()] = head.end()
+    marks += lines
     end = 0
     for mark in sorted(marks):
         if mark >= end:
             start = max(end, text.rfind("\n", max(0, mark - _REACH), mark) + 1, mark - _REACH)
-            line_end = text.find("\n", mark, mark + 4 * _REACH)
+            line_end = text.find("\n", lines.get(mark, mark), mark + 4 * _REACH)
             end = min(len(text), mark + 4 * _REACH) if line_end < 0 else line_end
             yield start, end
+
+
+def _spaced(text: str) -> Iterator[Unfolded]:
+    """Yield words whose characters stand apart, with a blank or a hyphen between each two."""
+    for match in _SPACED.finditer(text):
+        word = match.group()[::2]
+        yield Unfolded(word, match.start(), (0,), ((0, match.end() - match.start(), len(word)),))
+
+
+def shell_values(text: str) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
+    """Yield what a shell puts together from several variables of a text, and where the values of these stand."""
+    if "$" not in text or "=" not in text:
+        return
+    for pair in _SHELL_PAIR.finditer(text):
+        places: list[tuple[int, int]] = []
+        for name in _SHELL_NAME.findall(pair.group())[:_MOST_PIECES]:
+            start = max(0, pair.start() - _SHELL_REACH)
+            value = re.compile(_SHELL_VALUE.format(name=name)).search(text, start, pair.start())
+            if value is not None:
+                places.append(value.span("value"))
+        if len(places) > 1:
+            yield "".join(text[start:end] for start, end in places), places
 
 
 def _has_joint(text: str) -> bool:

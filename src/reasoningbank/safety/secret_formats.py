@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
 
 from reasoningbank.safety.anchors import Word
-from reasoningbank.safety.secret_values import is_chosen
+from reasoningbank.safety.secret_values import is_chosen, is_drawn, is_words_with_number
 
 
 class SecretSpan(NamedTuple):
@@ -42,7 +43,7 @@ class Format(NamedTuple):
 
     Attributes:
         kind: The name in the placeholder.
-        literals: What the secret, or the stretch around it, begins with.
+        literals: What the secret, or the stretch around it, begins with; empty where only long words are looked at.
         pattern: Tried where a literal stands. The named group is what is replaced, or the whole match without one.
         accepts: Says whether a match is a secret after all.
         wraps: True when the shape alone is proof enough to look for it across line breaks too.
@@ -100,6 +101,36 @@ def _is_drawn(match: re.Match[str]) -> bool:
     return len(secret) >= 16 and letters > 1 and len(secret) - letters > 1 and len(set(secret)) > 8
 
 
+_RUN = re.compile("[a-z]+|[A-Z]+|[0-9]+")
+_LEAST_RUNS = 6
+
+
+def _is_mixed(match: re.Match[str]) -> bool:
+    """Return whether a value changes between letters and digits as often as no name does."""
+    secret = match.group(match.lastgroup or 0)
+    return sum(map(str.isdigit, secret)) > 1 and len(_RUN.findall(secret)) >= _LEAST_RUNS
+
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_CHECKSUM = 4
+_MOST_WALLET = 38
+
+
+def _is_wallet_key(match: re.Match[str]) -> bool:
+    """Return whether a word is a private key as wallets export it: its last four bytes are its own checksum."""
+    number = 0
+    for digit in match.group():
+        number = number * len(_BASE58) + _BASE58.index(digit)
+    raw = number.to_bytes(_MOST_WALLET).removeprefix(b"\0")
+    body, check = raw[:-_CHECKSUM], raw[-_CHECKSUM:]
+    return hashlib.sha256(hashlib.sha256(body).digest()).digest()[:_CHECKSUM] == check
+
+
+def _is_given(match: re.Match[str]) -> bool:
+    secret = match.group("secret")
+    return is_drawn(secret.removesuffix(":fx")) or is_chosen(secret) or is_words_with_number(secret)
+
+
 def _is_chosen(match: re.Match[str]) -> bool:
     return is_chosen(match.group("secret"))
 
@@ -111,6 +142,9 @@ _CHECKS: Mapping[str, Callable[[re.Match[str]], bool]] = MappingProxyType(
         "is_basic_credential": _is_basic_credential,
         "is_drawn": _is_drawn,
         "is_chosen": _is_chosen,
+        "is_given": _is_given,
+        "is_mixed": _is_mixed,
+        "is_wallet_key": _is_wallet_key,
     }
 )
 
@@ -141,6 +175,8 @@ def _format(
 
 LEAST_WORD = 18
 """A word of fewer characters holds no secret that is known by its shape alone."""
+LEAST_BARE = 48
+"""A word of fewer characters holds no secret whose format has no beginning."""
 LEAST_WRAPPED = 13
 """A secret that lines cut has this many characters in all, and no white space."""
 
@@ -203,6 +239,28 @@ def find_formats(text: str, lowered: str, there: Set[str], *, wrapped: bool = Fa
             long = long or long_words(text.split())
             if _is_there(literal, rule, long, lowered):
                 yield from found
+
+
+def find_bare_formats(text: str, words: Sequence[str]) -> Iterator[SecretSpan]:
+    """Yield the secrets whose format has no beginning of its own; only long words are looked at.
+
+    Args:
+        text: The text.
+        words: Its words, or the long ones of them.
+    """
+    if max(map(len, words), default=0) >= LEAST_BARE:
+        long = "\n".join([word for word in words if len(word) >= LEAST_BARE])
+        for rule in _bare_formats():
+            pattern = _compiled(rule.pattern)
+            if pattern.search(long) is not None:
+                for match in pattern.finditer(text):
+                    if _is_secret(rule, match):
+                        yield SecretSpan(*match.span(match.lastgroup or 0), rule.kind, rule.rank)
+
+
+@cache
+def _bare_formats() -> tuple[Format, ...]:
+    return tuple(rule for rule in formats() if not rule.literals)
 
 
 def may_wrap(words: str, there: Set[str]) -> bool:

@@ -20,9 +20,11 @@ from reasoningbank.safety.secret_values import (
     REFERENCE,
     SLUG,
     digits_and_letters,
+    is_drawn,
     is_generated,
     is_opaque,
     is_reference,
+    is_words_with_number,
     looks_chosen,
 )
 
@@ -68,6 +70,7 @@ _OTHER_KEYS = _endings(
     " index composite unique candidate natural surrogate search event state query store data lock i18n"
 )
 _API = _endings("api", " _-")
+_CHOSEN_SECRETS = _endings("client shared consumer", "_-")
 _BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
 _VALUE = (
     r"(?:(?P<quote>\\{0,3}[\"'`])(?P<literal>[^\n]{1,4096}?)(?P=quote)"
@@ -123,6 +126,10 @@ _VALUE_ATTRIBUTE = re.compile(
 )
 _PLIST = re.compile(r"<key>[a-z0-9_. -]{0,40}\Z")
 _PLIST_VALUE = re.compile(r"</key>\s{0,40}<string>(?P<literal>[^<>\n]{1,512})</")
+_BLOCK_VALUE = re.compile(
+    r"[\"']?[ \t]{0,4}:[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\n(?P<indent>[ \t]{1,40})"
+    r"(?P<block>[^\s{}<>$#][^\s{}<>$]{3,4096}(?:\n(?P=indent)[^\s{}<>$#:]{8,4096}){0,80})(?=[ \t]{0,8}(?:\n|\Z))"
+)
 _NETRC = re.compile(r"login[ \t]{1,4}[^\s]{1,128}\s{1,8}\Z")
 _NETRC_VALUE = re.compile(r"[ \t]{1,4}(?P<bare>[^\s\"']{3,256})")
 _REST = re.compile(f"{_BARE}*")
@@ -172,6 +179,7 @@ _FORMS = (
     _Form(_BRACED, "opaque", "=", leads=(_Lead(_CONNECTION, 12, (";",)),)),
     _Form(_ASSIGNED, "operator", f"{_BLANKS}{_QUOTES}`0123456789_-\\]:=!(\uff1a", f"{_BLANKS}:=!(\uff1a"),
     _Form(_PAIRED, "opaque", _QUOTES),
+    _Form(_BLOCK_VALUE, "operator", f"{_BLANKS}{_QUOTES}:", f"{_BLANKS}{_QUOTES}:|>"),
     _Form(
         _STATEMENT_VALUE,
         "operator",
@@ -268,6 +276,8 @@ def _secret_of(text: str, lowered: str, name: re.Match[str], kind: str) -> Secre
         kind = "setting"
     if kind in ("secret", "token") and lowered.endswith(_API, before, start):
         kind = "key"
+    if kind == "secret" and lowered.endswith(_CHOSEN_SECRETS, before, start):
+        kind = "shared"
     if kind == "short" and not _is_short_name(text, name):
         return None
     if kind == "session":
@@ -318,13 +328,23 @@ def _is_short_name(text: str, name: re.Match[str]) -> bool:
     return text[name.start() : name.end()].isupper() or before.endswith(("store", "key", "ssh", "db", "user"))
 
 
+_CHOSEN_BY_PEOPLE = ("password", "short", "shared")
+"""The kinds of names whose values are often words, as of passwords."""
 _SESSION_VALUE = re.compile(r"[\w.-]{0,24}=(?P<secret>[A-Za-z0-9%_.~+/-]{16,512}={0,2})")
+
+
+_HEADER = re.compile(r"(?<![\w-])x-(?:[a-z0-9]{1,16}-){0,3}\Z", re.IGNORECASE)
+_HEADER_VALUE = re.compile(
+    r"[A-Za-z-]{0,16}[\"']?[ \t]{0,2}[:=,][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9%_.~+/-]{16,512}={0,2})"
+)
 
 
 def _session(text: str, name: re.Match[str]) -> SecretSpan | None:
     """Return the value of a cookie that is named after a session; an id that is only written down is none."""
     value = _SESSION_VALUE.match(text, name.end())
-    if value is None or not is_opaque(value["secret"]):
+    if value is None and _HEADER.search(text, max(0, name.start() - 32), name.start()) is not None:
+        value = _HEADER_VALUE.match(text, name.end())
+    if value is None or not (is_opaque(value["secret"]) or (value.re is _HEADER_VALUE and is_drawn(value["secret"]))):
         return None
     return SecretSpan(*value.span("secret"), "session-id", RANK_ASSIGNMENT)
 
@@ -348,14 +368,23 @@ def find_cookies(text: str, there: Set[str]) -> Iterator[SecretSpan]:
 
 def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certainty: str) -> SecretSpan | None:
     groups = match.groupdict()
+    if groups.get("block") is not None:
+        first = match["block"].split("\n", 1)[0]
+        secret = _is_secret_literal(kind, text[match.start("block") : match.start("block") + len(first)], called=False)
+        span = SecretSpan(*match.span("block"), _placeholder_kind(text, name, kind), RANK_ASSIGNMENT)
+        return span if secret else None
     quoted = groups.get("literal") is not None
     start, end = match.span("literal" if quoted else "bare")
     if quoted and groups.get("separator") == ":" and groups.get("left") and not groups.get("right"):
         return None
     if quoted:
         literal = text[start:end]
-        secret = _is_secret_literal(kind, literal, called=groups.get("separator") == "(")
-        secret = secret and (certainty != "opaque" or (looks_chosen(literal) and min(digits_and_letters(literal)) > 0))
+        if kind in _CHOSEN_BY_PEOPLE and is_words_with_number(literal):
+            secret = not is_reference(literal)
+        else:
+            secret = _is_secret_literal(kind, literal, called=groups.get("separator") == "(") and (
+                certainty != "opaque" or (looks_chosen(literal) and min(digits_and_letters(literal)) > 0)
+            )
     else:
         value = text[start:end].rstrip(".:?")
         secret = _is_secret_word(text, name, match, kind, value, certainty)
@@ -369,6 +398,8 @@ def _span(text: str, name: re.Match[str], match: re.Match[str], kind: str, certa
 def _placeholder_kind(text: str, name: re.Match[str], kind: str) -> str:
     if kind in ("password", "short"):
         return "password"
+    if kind == "shared":
+        return "secret"
     owner = text[max(0, name.start() - 20) : name.start()].lower().replace("_", "").replace("-", "").replace(" ", "")
     if kind == "key" and owner.endswith("secretaccess"):
         return "aws-secret-key"
@@ -380,6 +411,7 @@ def _placeholder_kind(text: str, name: re.Match[str], kind: str) -> str:
 
 
 def _is_secret_literal(kind: str, value: str, *, called: bool) -> bool:
+    kind = "secret" if kind == "shared" else kind
     if is_reference(value) or (called and kind != "password"):
         return False
     digits, letters = digits_and_letters(value)
@@ -408,6 +440,9 @@ def _is_secret_word(
     separator = groups.get("separator")
     if is_reference(value) or separator in ("==", "!=", "(") or groups.get("next"):
         return False
+    if kind in _CHOSEN_BY_PEOPLE and is_words_with_number(value) and not _is_verdict(text, name, separator):
+        return True
+    kind = "secret" if kind == "shared" else kind
     digits, letters = digits_and_letters(value)
     mixed = digits > 0 and letters > 0
     common = COMMON_PASSWORD.match(value) is not None and len(value) >= 7
@@ -421,6 +456,8 @@ def _is_secret_word(
     if kind == "short":
         if certainty == "option" or tight:
             return mixed and len(value) >= 6 and not _IDENTIFIER_OF_A_SECRET.match(value)
+        if _is_verdict(text, name, separator):
+            return False
         line = text[max(0, name.start() - 40) : name.start()].rpartition("\n")[2]
         return separator == ":" and not line.strip(" \t-\"'") and mixed and len(value) >= 6 and looks_chosen(value)
     if certainty == "sentence":
@@ -443,6 +480,13 @@ def _is_secret_word(
         return kind == "password" and len(value) >= 8 and re.search(r"\w[!@#$%^&*]", value) is not None
     followed = text[match.end("bare") : match.end("bare") + 1]
     return tight and len(value) >= 6 and value.islower() and followed not in (",", ")")
+
+
+def _is_verdict(text: str, name: re.Match[str], separator: str | None) -> bool:
+    """Return whether ``PASS:`` says that a test passed, and is no name."""
+    return (
+        separator == ":" and text[name.start() : name.end()] == "PASS" and text[name.start() - 1 : name.start()] != "_"
+    )
 
 
 def _is_setting(text: str, name: re.Match[str]) -> bool:

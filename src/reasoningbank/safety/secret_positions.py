@@ -18,10 +18,10 @@ from reasoningbank.safety.secret_formats import SecretSpan, is_sample
 from reasoningbank.safety.secret_values import (
     NAMES_A_SECRET,
     is_chosen,
+    is_drawn,
     is_generated,
-    is_hexadecimal,
-    is_identifier,
     is_reference,
+    is_words_with_number,
 )
 
 RANK_POSITION = 5
@@ -39,7 +39,6 @@ _FILE = re.compile(
 _PORT = re.compile(r"[0-9]{1,5}(?::[0-9]{1,5})*\Z")
 _LITERAL = re.compile(r"[bBrRuUnN]{0,2}(?P<quote>[\"'`])(?P<literal>[^\"'`\n]{0,512})(?P=quote)")
 _CALL_REACH = 400
-_LEAST_HEXADECIMAL = 16
 _STARRED = re.compile(
     r"^(?:[\w.@\"-]{1,64}[ \t]{1,8}[\w.*-]{1,64}[ \t]{1,8}\"?(?P<chap>[^\s\"]{5,128})\"?[ \t]{1,8}"
     r"(?:\*|[0-9.]{7,15})[ \t]{0,4}$"
@@ -320,12 +319,7 @@ def _is_given(value: str, *, plain: bool) -> bool:
         return False
     if value.startswith(("-", "\\", "'$", '"$')) or "$(" in value or "${" in value or any(map(str.isspace, value)):
         return False
-    return plain or _is_drawn(value) or is_chosen(value)
-
-
-def _is_drawn(value: str) -> bool:
-    """Return whether a machine drew a value; a hash or an identifier would not stand where a secret is asked for."""
-    return is_generated(value) or (len(value) >= _LEAST_HEXADECIMAL and (is_hexadecimal(value) or is_identifier(value)))
+    return plain or is_drawn(value) or is_chosen(value) or is_words_with_number(value)
 
 
 def _looks_secret(value: str, *, bound: bool) -> bool:
@@ -334,7 +328,7 @@ def _looks_secret(value: str, *, bound: bool) -> bool:
         return False
     return (
         is_chosen(value)
-        or _is_drawn(value)
+        or is_drawn(value)
         or (bound and any(map(str.isdigit, value)) and value.isalnum() and len(value) >= 6)
     )
 

@@ -22,6 +22,7 @@ from reasoningbank.safety.secret_values import (
     is_hexadecimal,
     is_reference,
     is_strong,
+    is_words_with_number,
 )
 
 RANK_SENTENCE = 7
@@ -32,9 +33,13 @@ _CODES: dict[str, int] = {word: number for number, word in enumerate(_DATA["code
 _PASS_CODES = frozenset(word for word in _CODES if word.startswith("pass"))
 _OTHER_CODES: tuple[str, ...] = tuple(_DATA["other_codes"])
 _OWNED = frozenset(_DATA["owned"])
+_PAIRS = frozenset(_DATA["pairs"])
 _INSIDE = {"pass": "password", "secret": "token", "token": "token", "key": "token"}
 """The words that stand inside of names, too."""
-_WHOLE = {**dict.fromkeys(_DATA["passwords"], "password"), **dict.fromkeys(_DATA["tokens"], "token")}
+_WHOLE = {
+    **dict.fromkeys((*_DATA["passwords"], *_DATA["pairs"]), "password"),
+    **dict.fromkeys(_DATA["tokens"], "token"),
+}
 _WORDS = {**_INSIDE, **_WHOLE}
 _OTHERS = {**dict.fromkeys(_DATA["other_passwords"], "password"), **dict.fromkeys(_DATA["other_tokens"], "token")}
 _END = re.compile(r"(?<=pass)(?:word|wd|phrase|wort|ord|code|e)?|")
@@ -52,7 +57,8 @@ _OPENING = r"\s*_`\"'\u300c\u300e\u201c\u2018\u00ab(\["
 _LINK = re.compile(
     r"[\s*_`\"'>\u00bb\u201d\u300d)\]]{0,6}(?:[^\n.;!?]{0,48}?[^\w\n.;!?])??(?:"
     + "|".join(map(re.escape, _DATA["signs"]))
-    + rf"|(?<![^\W\d_])(?:{'|'.join(_DATA['links'])})(?![^\W\d_])|[{''.join(_DATA['joined'])}])[{_OPENING}]{{0,6}}\Z"
+    + rf"|(?<![^\W\d_])(?:{'|'.join(_DATA['links'])})(?![^\W\d_])|[{''.join(_DATA['joined'])}])[{_OPENING}]{{0,6}}"
+    rf"\Z|[^\n.;!?:]{{0,48}}[:=][{_OPENING}]{{0,6}}[\w.@-]{{2,40}} ?/ ?\Z"
 )
 _FILE_NAME = re.compile(r"\.[a-z]{2,5}\Z")
 _TAG = re.compile("<[^<>]{1,20}>")
@@ -176,9 +182,12 @@ def _after(text: str, lowered: str, word: _Word, stop: int) -> Iterator[SecretSp
         head, joint, tail = value.partition("=")
         if joint and tail and (head.isidentifier() or REFERENCE.match(head) is not None):
             start, value = start + len(head) + 1, tail
+        lead = start
         pair = _PAIR.match(value) if word.kind == "password" else None
         if pair is not None:
             start, value = start + pair.start("value"), pair["value"].rstrip(".:?")
+        elif lowered[word.start : word.end] in _PAIRS:
+            continue
         if (
             value[:1] in ("$", ".", "/", "@", "-", "%")
             or text[end : end + 1] in ("(", "[", "{", "\\")
@@ -187,7 +196,7 @@ def _after(text: str, lowered: str, word: _Word, stop: int) -> Iterator[SecretSp
             continue
         if _FILE_NAME.search(value) is not None or "ENC[" in text[word.end : start]:
             continue
-        between = _TAG.sub("|", text[word.end : start])
+        between = _TAG.sub("|", text[word.end : lead])
         near = len(between) < _NEAR and (_LINK.match(between) is not None or _ADJACENT.match(between) is not None)
         if _is_secret(word.kind, value, lowered, word, near=near):
             yield SecretSpan(start, start + len(value), word.kind, RANK_SENTENCE)
@@ -219,7 +228,11 @@ def _before(text: str, lowered: str, word: _Word, start: int) -> Iterator[Secret
 
 
 def _is_secret(kind: str, value: str, lowered: str, word: _Word, *, near: bool) -> bool:
-    if len(value) < 6 or is_reference(value) or is_sample(value) or REFERENCE.match(value) is not None:
+    if len(value) < 6 or is_reference(value) or is_sample(value):
+        return False
+    if near and kind == "password" and is_words_with_number(value):
+        return True
+    if REFERENCE.match(value) is not None:
         return False
     if kind == "password":
         return (

@@ -107,6 +107,13 @@ _PLACEHOLDER = re.compile(
     r"|todo|fixme|redacted|example|dummy|placeholder|arn:|vault:|ssm:|env:|file:|op:|os\.|process\.|sys\.",
     re.IGNORECASE,
 )
+_NUMBERED_NAME = re.compile(
+    r"(?:[a-z]{1,12}_){0,3}(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?|apikey)_?v?[0-9]{1,2}\Z"
+    r"|(?:bytes|string|varchar2?|nvarchar2?|char|text|int|uint|field|input|param|arg|value|var)[0-9]{1,4}"
+    r"(?:\([0-9, ]*\)?)?\Z",
+    re.IGNORECASE,
+)
+"""A name of a secret with a number behind it, or a type: variables and columns are called so."""
 _ALGORITHM = re.compile(
     r"(?:[a-z]{2,8}[-_])?(?:sha|aes|rsa|utf|oauth|argon|bcrypt|scrypt|pbkdf|base|hmac|tls|ssl|http|ipv|pkcs)"
     r"[-_]?[0-9][\w.-]{0,12}$"
@@ -140,6 +147,7 @@ def is_reference(value: str) -> bool:
         or "://" in value
         or value.casefold() in NOT_A_SECRET
         or _ALGORITHM.match(value) is not None
+        or _NUMBERED_NAME.match(value) is not None
         or _LOWER_PATH.match(value) is not None
         or _CONSTANT_OF_A_SECRET.match(value) is not None
         or not any(character.isalnum() for character in value)
@@ -166,6 +174,35 @@ def looks_chosen(value: str) -> bool:
     return _LAST_DIGITS.search(value) is not None or len(_DIGITS.findall(value)) > 1
 
 
+_WORDS_AND_NUMBER = re.compile(
+    r"(?:[A-Z]?[a-z]{2,16}(?:[-_.][A-Z]?[a-z]{2,16}){1,3}[-_.]?|[A-Z]?[a-z]{7,24}|(?:[A-Z][a-z]{2,16}){2,3})[0-9]{1,6}[!#*+]?\Z"
+)
+_OF_A_PROGRAM = re.compile(
+    r"pass|pwd|passwd|secret|token|key|cred|auth|user|name|conf|param|field|form|input|value|item|node|test|step|stage"
+    r"|level|version|type|text|string|bytes?|data|file|path|base|set|config|request|response|option|variable|argument"
+    r"|column|table|index|attempt|retry|server|client|host|proxy|cluster|region|vault|storage|store|encod|hash|cipher"
+    r"|crypt|scheme|schema|model|module|package|plugin|object|entry|record|result|output|error|number|char|word|line|page"
+    r"|chapter|section|phase|round|release|issue|ticket|example|sample|demo|dummy|default|temp|account|session|service"
+    r"|policy|provider|manager|handler|factory|builder|component|element|label|button|prompt|account|login|group|role"
+    r"|require|optional|valid|match|check|verif|mask|generat|windows|python|postgres|mysql|oracle|ubuntu|debian|unicode"
+    r"|(?<![a-z])(?:env|args?|opts?|var|props?|row|col|id|db|app|svc|api|self|this|cfg|req|res|ctx|obj|local|ref|src|dst"
+    r"|tmp|dev|prod|ci|job|task|run|build|port|pod|vm|web|srv|acl|otp|pin|code|url|uri|http|ssh|ssl|tls|aes|rsa|sha|md"
+    r"|utf|iso|int|str|num|len|max|min|new|old|first|last|prev|next|cur|current|page|day|week|part|slot|box|block|v|x|p)"
+    r"(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words that programs and their documents have in names, and people hardly in passwords."""
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def is_words_with_number(value: str) -> bool:
+    """Return whether a value is words with a number behind them, none of them a word that programs have in names.
+
+    A password ``velvet_harbor7`` reads like a name; ``user_password2`` and ``config.db1`` are names.
+    """
+    return _WORDS_AND_NUMBER.match(value) is not None and _OF_A_PROGRAM.search(_HUMP.sub("_", value)) is None
+
+
 def digits_and_letters(value: str) -> tuple[int, int]:
     """Return how many digits and how many letters a value has."""
     return sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
@@ -180,6 +217,7 @@ _OUT_OF_STEP = re.compile(r"(?<=[A-Z])[a-z](?=[A-Z0-9])|(?<=[a-z])[A-Z]{2,}(?=[a
 _LEAST_OUT_OF_STEP = 3
 """Four of five values of 20 drawn letters have as many, and 6 of 10,101 names of that length in libraries."""
 _LEAST_RUNS = 6
+_LEAST_HEXADECIMAL = 16
 _LEAST_DIFFERENT = 9
 
 
@@ -210,6 +248,11 @@ def is_generated(value: str) -> bool:
     ):
         return False
     return len(set(value)) >= _LEAST_DIFFERENT and len(_CLASSES.findall(value)) >= _LEAST_RUNS
+
+
+def is_drawn(value: str) -> bool:
+    """Return whether a machine drew a value; a hash or an identifier would not stand where a secret is asked for."""
+    return is_generated(value) or (len(value) >= _LEAST_HEXADECIMAL and (is_hexadecimal(value) or is_identifier(value)))
 
 
 _TECHNICAL = re.compile(

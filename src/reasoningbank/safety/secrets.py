@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, ModelMissing
 from reasoningbank.safety.anchors import Anchors
-from reasoningbank.safety.disguises import hidden_texts
+from reasoningbank.safety.disguises import DISGUISE_WORDS, hidden_texts, shell_values
 from reasoningbank.safety.secret_formats import (
     LEAST_WRAPPED,
     SecretSpan,
     find_aws_secrets,
+    find_bare_formats,
     find_formats,
     find_password_hashes,
     find_private_keys,
@@ -139,27 +140,31 @@ def is_safe(text: str) -> bool:
 def _secrets(text: str, depth: int = _MAX_DEPTH) -> list[SecretSpan]:
     """Return what is secret in a text, and in what it hides, as stretches that do not overlap."""
     words = [word for word in _JOINT.sub(_SEAM, text).split() if len(word) >= LEAST_WRAPPED]
-    found = list(_readable(text, words))
+    lowered = lower_in_place(text)
+    there = _anchors().there(lowered)
+    found = list(_readable(text, lowered, words, there))
     if depth:
-        for hidden in hidden_texts(text, "\n".join(words).replace(_SEAM, "\n")):
+        for hidden in hidden_texts(text, "\n".join(words).replace(_SEAM, "\n"), there):
             spans = _secrets(hidden.text, depth - 1)
             found += [SecretSpan(*hidden.origin(span.start, span.end), span.kind, span.rank) for span in spans]
+        for joined, places in shell_values(text):
+            for span in _secrets(joined, 0)[:1]:
+                found += [SecretSpan(start, end, span.kind, span.rank) for start, end in places]
     return list(_outside_placeholders(text, _united(found))) if found else []
 
 
 @cache
 def _anchors() -> Anchors:
     """Return what tells which of the words may be in a text by which secrets are known; made for the first text."""
-    return Anchors((*shape_words(), *NAME_WORDS, *position_words(), *PAIR_WORDS, *SENTENCE_WORDS))
+    return Anchors((*shape_words(), *NAME_WORDS, *position_words(), *PAIR_WORDS, *SENTENCE_WORDS, *DISGUISE_WORDS))
 
 
-def _readable(text: str, words: Sequence[str]) -> Iterator[SecretSpan]:
+def _readable(text: str, lowered: str, words: Sequence[str], there: Set[str]) -> Iterator[SecretSpan]:
     """Yield what is secret in a text as it stands, of which the long words are known."""
-    lowered = lower_in_place(text)
-    there = _anchors().there(lowered)
     found = [
         *find_private_keys(text, there),
         *find_formats(text, lowered, there),
+        *find_bare_formats(text, words),
         *find_aws_secrets(text, there),
         *find_password_hashes(text),
         *find_url_passwords(text),
@@ -229,7 +234,7 @@ def _detected(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_false_alarm(text: str, start: int, end: int, kind: str) -> bool:
-    value = text[start:end]
+    value = text[start:end].rstrip(")")
     if is_sample(value):
         return True
     if kind == "private_key":
