@@ -42,7 +42,7 @@ def test_what_was_learned_is_forgotten_without_harm() -> None:
 
 @promise("hygiene:no-false-alarm")
 @pytest.mark.parametrize(
-    "rule", [rule for rule in formats() if rule.wraps], ids=lambda rule: f"{rule.kind} {rule.literals[0]}"
+    "rule", [rule for rule in formats() if rule.wraps], ids=lambda rule: " ".join((rule.kind, *rule.literals[:1]))
 )
 def test_a_format_that_lines_may_cut_is_long_and_holds_no_white_space(rule: Format) -> None:
     parsed = _parser.parse(rule.pattern)
