@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import random
 import re
 import string
@@ -14,6 +15,8 @@ from pathlib import Path
 
 LOOKED_AT = "looked at"
 KEPT_APART = "kept apart"
+LOOKED_AT_LATER = "looked at later"
+KEPT_APART_LATER = "kept apart later"
 
 _FOLDER = Path(__file__).resolve().parent / "safety"
 _SLOT = re.compile("\u2039(\\w+)(?::(\\d+))?\u203a")
@@ -22,6 +25,7 @@ _DISGUISED = re.compile(r"@(\w+)\((.*)\)", re.DOTALL)
 
 _BASE64 = string.ascii_letters + string.digits + "+/"
 _URL_SAFE = string.ascii_letters + string.digits + "-_"
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _ALPHABETS = {
     "hex": "0123456789abcdef",
@@ -113,6 +117,8 @@ def _sample(group: str, kind: str, line: str, dice: random.Random) -> SampleText
 def _value(name: str, length: int, dice: random.Random) -> str:
     if name in _ALPHABETS:
         return _random(_ALPHABETS[name], length, dice)
+    if name in ("spaced", "dashed"):
+        return (" " if name == "spaced" else "-").join(_random(_ALPHABETS["an"], length, dice))
     if name == "lines":
         return "\n".join(_random(_BASE64, 64, dice) for _ in range(length))
     return _NAMED[name](dice)
@@ -147,6 +153,31 @@ def _plain_password(dice: random.Random) -> str:
     return _random(string.ascii_letters + string.digits, dice.randrange(12, 18), dice)
 
 
+def _password_like_a_name(dice: random.Random) -> str:
+    """Choose a password that a program could have as a name: words with digits at the end and hardly a sign."""
+    first, second = dice.sample(_WORDS, 2)
+    number = dice.randrange(1, 2500)
+    return dice.choice(
+        (
+            f"{first.capitalize()}.{second.capitalize()}{number}",
+            f"{first}_{second}{number}",
+            f"{first}-{second}{number}",
+            f"{first}{second}{number}",
+        )
+    )
+
+
+def _wallet_key(dice: random.Random) -> str:
+    """Make a private key of Bitcoin as wallets export it: base58 with a checksum."""
+    raw = b"\x80" + dice.randbytes(32) + dice.choice((b"", b"\x01"))
+    raw += hashlib.sha256(hashlib.sha256(raw).digest()).digest()[:4]
+    number, digits = int.from_bytes(raw), ""
+    while number:
+        number, digit = divmod(number, len(_BASE58))
+        digits = _BASE58[digit] + digits
+    return digits
+
+
 def _uuid(dice: random.Random) -> str:
     digits = _random(_ALPHABETS["hex"], 32, dice)
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
@@ -170,6 +201,8 @@ def _seed_phrase(dice: random.Random) -> str:
 _NAMED: dict[str, Callable[[random.Random], str]] = {
     "pw": _password,
     "pws": _plain_password,
+    "pn": _password_like_a_name,
+    "wif": _wallet_key,
     "uuid": _uuid,
     "jwt": _signed_token,
     "base64pem": _private_key_in_base64,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,17 @@ import pytest
 from promises import promise
 from reasoningbank.safety.secret_formats import Format, formats
 from reasoningbank.safety.secrets import PLACEHOLDER, redact
-from secret_texts import KEPT_APART, LOOKED_AT, fill, harmless_texts, is_readable, texts_with_secrets
+from secret_texts import (
+    KEPT_APART,
+    KEPT_APART_LATER,
+    LOOKED_AT,
+    LOOKED_AT_LATER,
+    SampleText,
+    fill,
+    harmless_texts,
+    is_readable,
+    texts_with_secrets,
+)
 
 _FOUND = 0.95
 _FALSE = 0.005
@@ -34,19 +45,36 @@ def _library_lines() -> list[str]:
 @promise(
     "hygiene:kinds",
     "Of 400 texts with a secret in 40 kinds, written before the rules were read, at least 95 % lose it, disguised ones "
-    "among them; of 600 harmless ones at most 0.5 % are changed.",
+    "among them; of at least 600 harmless ones at most 0.5 % are changed.",
     source="issue Hard to break 4",
 )
 @pytest.mark.parametrize("group", [LOOKED_AT, KEPT_APART])
 def test_secrets_of_forty_kinds_are_found(group: str) -> None:
     texts = [text for text in texts_with_secrets() if text.group == group]
-    readable = [
+    assert len(texts) == 200 and len({text.kind for text in texts}) == 20
+    assert len(readable := _readable(texts)) <= (1 - _FOUND) * len(texts), readable
+
+
+@promise(
+    "hygiene:plain-passwords",
+    "A password that reads like a name, such as two words with a number, is replaced behind its name, and so is any "
+    "value in a block of YAML or behind any scheme of an Authorization header; honest code with such names stays.",
+    source="issue Hard to break 4",
+)
+@pytest.mark.parametrize("group", [LOOKED_AT_LATER, KEPT_APART_LATER])
+def test_secrets_that_read_like_names_are_found(group: str) -> None:
+    texts = [text for text in texts_with_secrets() if text.group == group]
+    assert len(texts) == 70 and len({text.kind for text in texts}) == 7
+    assert len(readable := _readable(texts)) <= (1 - _FOUND) * len(texts), readable
+
+
+def _readable(texts: Sequence[SampleText]) -> list[tuple[str, str]]:
+    """Return the texts of which a secret stays readable."""
+    return [
         (text.kind, text.text)
         for text in texts
         if any(is_readable(secret, redact(text.text).text) for secret in text.secrets)
     ]
-    assert len(texts) == 200 and len({text.kind for text in texts}) == 20
-    assert len(readable) <= (1 - _FOUND) * len(texts), readable
 
 
 @promise("hygiene:kinds")
@@ -105,7 +133,7 @@ def test_algorithms_versions_and_names_of_programs_are_no_secrets(text: str) -> 
 def test_harmless_texts_are_left_alone() -> None:
     texts = [text.text for text in harmless_texts()] + _library_lines()
     changed = [text for text in texts if redact(text).findings]
-    assert len(texts) == 600
+    assert len(texts) >= 600
     assert len(changed) <= _FALSE * len(texts), changed
 
 
@@ -114,7 +142,7 @@ def test_harmless_texts_are_left_alone() -> None:
     "Every format of secret_formats.toml has an example: with a value it is replaced, with its slots open it is not.",
     source="issue Hard to break 4",
 )
-@pytest.mark.parametrize("rule", formats(), ids=lambda rule: f"{rule.kind} {rule.literals[0]}")
+@pytest.mark.parametrize("rule", formats(), ids=lambda rule: " ".join((rule.kind, *rule.literals[:1])))
 def test_every_example_of_a_format_is_replaced_and_its_pattern_is_not(rule: Format) -> None:
     for seed in range(4):
         filled = redact(fill(rule.example, seed))
