@@ -18,7 +18,8 @@ _BEGINNING = 2
 _FREQUENT = frozenset(
     b"content key agent server authentication token connect credentials user auth client string create step local basic"
     b" computer ext pass split shared pre header request install plus password enable begin svn link mod cli key sae"
-    b" set get add new open use name value default code service version test template query with log".split()
+    b" set get add new open use name value default code service version test template query with in as on"
+    b" mit".split()
 )
 """Words that many texts hold."""
 

@@ -58,7 +58,7 @@ DISGUISE_WORDS = (*map(Word, _LIST_WORDS), *map(Word, _LONE_LETTERS))
 """The words without which no list is put together and no letters stand apart."""
 _LISTED = re.compile(r"(?:join|concat|implode|str_c|paste0) ?\(", re.IGNORECASE)
 """What puts the pieces of a list together."""
-_LINE_HEAD = re.compile(r"\n[ \t]{0,40}(?:[+.&] ?)?[\"']\w")
+_LINE_HEAD = re.compile(r"\n[ \t]{0,40}+(?:[+.&] ?)?[\"']\w")
 _LINE_TAIL = re.compile(r"[\"'][ \t]{0,4}(?:\\|\.\.|[+.&])?\Z")
 _LINE_TAIL_REACH = 8
 _SPACED = re.compile(
@@ -192,8 +192,9 @@ def plain_letter(letter: str) -> str:
 def _disguised(text: str, *, listed: bool) -> Iterator[tuple[int, int]]:
     """Yield the stretches around what looks like a disguise: its line, and no further than a few hundred characters."""
     marks: list[int] = []
-    for sign, pattern in _MARKS if "\\" in text or "%" in text or "&" in text else ():
-        if sign in text:
+    first = [character for character in "\\%&" if character in text]
+    for sign, pattern in _MARKS if first else ():
+        if sign[0] in first and sign in text:
             marks += [match.start() for match in pattern.finditer(text)]
     if ('"' in text or "'" in text) and ("+" in text or _has_joint(text)):
         marks += [match.start() for match in _JOINT.finditer(text)]

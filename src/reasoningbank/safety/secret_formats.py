@@ -397,7 +397,7 @@ def find_socket_passwords(text: str) -> Iterator[SecretSpan]:
 
 def find_password_hashes(text: str) -> Iterator[SecretSpan]:
     """Yield hashes of passwords in the formats of ``crypt`` that are numbered, as in ``/etc/shadow`` and in routers."""
-    for mark in _CRYPT_MARKS:
+    for mark in _CRYPT_MARKS if "$" in text else ():
         if mark in text:
             for match in _CRYPT_HASH.finditer(text):
                 yield SecretSpan(*match.span(), "password-hash", RANK_FORMAT)

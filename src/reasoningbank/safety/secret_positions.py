@@ -164,11 +164,12 @@ def find_positions(text: str, lowered: str, there: Set[str]) -> Iterator[SecretS
                         yield from found
                         done = max(done, last)
             position = lowered.find(name, done)
-    if " *\n" in text or "\t*" in text or "*:*:" in text or "]:" in text or text.endswith(" *"):
-        for starred in _STARRED.finditer(text):
-            group = starred.lastgroup or 0
-            if is_chosen(starred[group]) or is_generated(starred[group]):
-                yield SecretSpan(*starred.span(group), "password", RANK_POSITION)
+    starred = "*" in text and (" *\n" in text or "\t*" in text or "*:*:" in text or text.endswith(" *"))
+    if starred or "]:" in text:
+        for line in _STARRED.finditer(text):
+            group = line.lastgroup or 0
+            if is_chosen(line[group]) or is_generated(line[group]):
+                yield SecretSpan(*line.span(group), "password", RANK_POSITION)
     for name in calls.keys() & there:
         position = lowered.find(name)
         while position >= 0:

@@ -109,6 +109,7 @@ _PLACEHOLDER = re.compile(
 )
 _NUMBERED_NAME = re.compile(
     r"(?:[a-z]{1,12}_){0,3}(?:passwords?|passwd|passphrase|secrets?|tokens?|credentials?|apikey)_?v?[0-9]{1,2}\Z"
+    r"|test_[a-z]{2,12}(?:_[a-z0-9]{1,12})+\Z"
     r"|(?:bytes|string|varchar2?|nvarchar2?|char|text|int|uint|field|input|param|arg|value|var)[0-9]{1,4}"
     r"(?:\([0-9, ]*\)?)?\Z",
     re.IGNORECASE,
@@ -178,17 +179,20 @@ _WORDS_AND_NUMBER = re.compile(
     r"(?:[A-Z]?[a-z]{2,16}(?:[-_.][A-Z]?[a-z]{2,16}){1,3}[-_.]?|[A-Z]?[a-z]{7,24}|(?:[A-Z][a-z]{2,16}){2,3})[0-9]{1,6}[!#*+]?\Z"
 )
 _OF_A_PROGRAM = re.compile(
-    r"pass|pwd|passwd|secret|token|key|cred|auth|user|name|conf|param|field|form|input|value|item|node|test|step|stage"
-    r"|level|version|type|text|string|bytes?|data|file|path|base|set|config|request|response|option|variable|argument"
-    r"|column|table|index|attempt|retry|server|client|host|proxy|cluster|region|vault|storage|store|encod|hash|cipher"
-    r"|crypt|scheme|schema|model|module|package|plugin|object|entry|record|result|output|error|number|char|word|line|page"
-    r"|chapter|section|phase|round|release|issue|ticket|example|sample|demo|dummy|default|temp|account|session|service"
-    r"|policy|provider|manager|handler|factory|builder|component|element|label|button|prompt|account|login|group|role"
-    r"|require|optional|valid|match|check|verif|mask|generat|windows|python|postgres|mysql|oracle|ubuntu|debian|unicode"
-    r"|(?<![a-z])(?:env|args?|opts?|var|props?|row|col|id|db|app|svc|api|self|this|cfg|req|res|ctx|obj|local|ref|src|dst"
-    r"|tmp|dev|prod|ci|job|task|run|build|port|pod|vm|web|srv|acl|otp|pin|code|url|uri|http|ssh|ssl|tls|aes|rsa|sha|md"
-    r"|utf|iso|int|str|num|len|max|min|new|old|first|last|prev|next|cur|current|page|day|week|part|slot|box|block|v|x|p)"
-    r"(?![a-z])",
+    r"pass|pwd|passwd|secret|token|cred|auth|user|conf|param|field|input|value|version|string|option|config|request"
+    r"|response|variable|argument|column|table|index|attempt|retry|server|client|proxy|cluster|region|vault|storage"
+    r"|encod|cipher|crypt|schem|module|package|plugin|object|record|result|output|error|number|chapter|section|release"
+    r"|sample|default|account|session|service|policy|provider|manager|handler|factory|builder|component|element|label"
+    r"|prompt|login|require|optional|valid|verif|generat|python|postgres|mysql|oracle|ubuntu|debian|unicode|keystore"
+    r"|(?:api|sort|store|public|primary|foreign)key|(?:data|off|char|re|sub|rule|tool|key)set|(?:host|file|user|class)name"
+    r"|database|template|instance|response|certificate|environment|operation|iteration|function|parser|buffer|thread"
+    r"|(?<![a-z])(?:keys?|names?|forms?|items?|nodes?|tests?|steps?|stages?|levels?|types?|texts?|bytes?|data|files?|paths?"
+    r"|base|sets?|hosts?|stores?|hash|models?|entry|char|words?|lines?|pages?|phase|rounds?|issue|ticket|example|demo"
+    r"|dummy|temp|button|groups?|roles?|match|check|mask|windows|case|batch|shard|replica|worker|queue|topic|event"
+    r"|message|method|class|view|screen|dialog|device|member|code|env|args?|opts?|vars?|props?|row|col|id|db|app|svc|api"
+    r"|self|this|cfg|req|res|ctx|obj|local|ref|src|dst|tmp|dev|prod|ci|job|task|run|build|port|pod|vm|web|srv|acl|otp"
+    r"|pin|url|uri|http|ssh|ssl|tls|aes|rsa|sha|md|utf|iso|int|str|num|len|max|min|new|old|first|last|prev|next|cur"
+    r"|current|day|week|part|slot|box|block|v|x|p)(?![a-z])",
     re.IGNORECASE,
 )
 """Words that programs and their documents have in names, and people hardly in passwords."""
