@@ -66,7 +66,7 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
 
 
 _MAY_BE_SECRET = re.compile(r"[^A-Za-z0-9_.~/-]|(?=[A-Za-z_.~-]*[0-9])[A-Za-z0-9_.~-]{16,}")
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_UUID = re.compile(r"(?<![a-z0-9]-)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def place_name(name: str, what: str) -> str:
