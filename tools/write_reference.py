@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from reasoningbank.cli.built import plain
 from reasoningbank.mcp.schemas import specs_of
 from reasoningbank.mcp.schemas import written as written_tools
 from reasoningbank.operations.methods import answer_schema, described, resource_class, resources, written_interface
-from reasoningbank.operations.operation import PROFILES, inputs_of
+from reasoningbank.operations.operation import PROFILES
 from reasoningbank.operations.signature import read_docstring
 from reasoningbank.operations.table import OPERATIONS
 from reasoningbank.web.routes import openapi
@@ -182,19 +183,12 @@ def _shape(spec: Any) -> tuple[object, ...]:
 
 def _tool(spec: Any, profiles: Sequence[str]) -> Iterator[str]:
     yield f"Profiles: {', '.join(profiles)}. {_kind(spec)}\n\n{spec.description}\n"
-    most = next(
-        (each.tool.most for each in OPERATIONS if each.tool is not None and each.tool.description == spec.description),
-        {},
-    )
-    given = {each.parameter: each.given for each in inputs_of(_inputs_of(spec.description))}
-    highest = {given.get(parameter, parameter): number for parameter, number in most.items()}
     rows = ["| argument | type | meaning |", "|---|---|---|"]
     for argument, schema in spec.inputs.items():
         needed = "needed. " if argument in spec.required else ""
         default = f" Default: {schema['default']}." if "default" in schema else ""
-        limit = f" At most {highest[argument]:,}." if argument in highest else ""
         said = _cell(schema.get("description", ""))
-        rows.append(f"| `{argument}` | {_type(schema)} | {needed}{said}{default}{limit} |")
+        rows.append(f"| `{argument}` | {_type(schema)} | {needed}{said}{default} |")
     yield "\n".join(rows) + "\n"
     yield f"Answer: {', '.join(f'`{field}`' for field in spec.outputs)}.\n"
 
@@ -209,19 +203,30 @@ def _kind(spec: Any) -> str:
     return "Reads, and notes what it showed." if spec.description in asks else "Adds or changes."
 
 
-def _inputs_of(description: str) -> str:
-    return next(
-        (each.tool.inputs for each in OPERATIONS if each.tool is not None and each.tool.description == description), ""
-    )
-
-
 def _type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"])
     kind = schema.get("type", "any")
     if kind == "array":
         return f"list of {_type(schema.get('items', {}))}"
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+    return " or ".join(kind) if isinstance(kind, list) else f"{kind}{_bounds(schema)}"
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    """Return the numbers that an argument may be."""
+    words = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
+    said = " ".join(f"{word} {schema[name]:,}" for name, word in words.items() if name in schema)
+    return f", {said}" if said else ""
+
+
+def _valued(schema: Mapping[str, Any]) -> str:
+    """Return the type of an argument, and what holds when it is left out."""
+    default = json.dumps(schema.get("default") or 0)
+    return f"{_type(schema)}{'' if default == '0' else f'; default {default}'}"
+
+
+def _needed(needed: object) -> str:
+    return ", needed" if needed else ""
 
 
 def rest_page() -> str:
@@ -236,13 +241,13 @@ def rest_page() -> str:
         for method, each in methods.items():
             parts.append(f"## {method.upper()} {path}\n\n{each['summary']}\n")
             rows = [
-                f"| `{one['name']}` | {one['in']}{', needed' if one.get('required') else ''} | {_type(one['schema'])} |"
+                f"| `{one['name']}` | {one['in']}{_needed(one.get('required'))} | {_valued(one['schema'])} |"
                 for one in each.get("parameters", ())
             ]
             body = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             needed = body.get("required", ())
             rows += [
-                f"| `{name}` | body{', needed' if name in needed else ''} | {_type(schema)} |"
+                f"| `{name}` | body{_needed(name in needed)} | {_valued(schema)} |"
                 for name, schema in body.get("properties", {}).items()
             ]
             if rows:

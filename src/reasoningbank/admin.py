@@ -16,11 +16,12 @@ from reasoningbank.errors import BankError, InvalidInput, NotFound, StoreUnavail
 from reasoningbank.graph.nodes import embed_few, embedded
 from reasoningbank.memories.admission import index, reindex
 from reasoningbank.memories.standing import check_person, said_by
-from reasoningbank.safety.checks import checked_limit, usable_path
+from reasoningbank.safety.checks import usable_path
 from reasoningbank.safety.file_access import digest_of, open_regular, write_whole
 from reasoningbank.storage import BACKUPS
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store, StoreReader, Transaction
+from reasoningbank.types.argument import Limit
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.experience import COMPARED_TRACES, Trace
 from reasoningbank.types.graph_search import GRAPH_KINDS, GraphFilter, GraphKind
@@ -202,7 +203,7 @@ class Admin:
         criteria_measured(found.all, store=self._context.place)
         return found
 
-    def weights(self, *, limit: int = 0) -> tuple[WeightChange, ...]:
+    def weights(self, *, limit: Limit = 0) -> tuple[WeightChange, ...]:
         """Return how the learned weights of ratings, use and outcomes have changed, the newest last.
 
         Args:
@@ -212,7 +213,7 @@ class Admin:
             NegativeLimit: When the limit is below zero.
         """
         found = tuple(self._context.store().evidence.weight_history())
-        return found[-checked_limit(limit) :] if limit else found
+        return found[-limit:] if limit else found
 
     def roll_up(self) -> int:
         """Move signals older than thirty days into counts; return how many. No confidence changes."""

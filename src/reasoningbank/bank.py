@@ -16,15 +16,15 @@ from reasoningbank.errors import InvalidInput, MissingTenantError
 from reasoningbank.memories.standing import AGENT, check_person, is_program_of_an_agent, said_by
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.memories.voices import refuse_taking
-from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, session_name
+from reasoningbank.safety.checks import MAX_SESSION, given_name, session_name
 from reasoningbank.search.briefing import DEFAULT_BUDGET, DEFAULT_ITEMS
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.search.search import By, Search
 from reasoningbank.settings import Settings, load_settings, project_of
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.types.argument import check_flag, check_texts, check_whole
-from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE, check_confidence
+from reasoningbank.types.argument import Budget, Confidence, Limit, SearchLimit, check_texts
+from reasoningbank.types.belief import EXPLICIT_RECORD_CONFIDENCE, MIN_CONFIDENCE
 from reasoningbank.types.graph_search import LessonWeights
 from reasoningbank.types.memory import (
     KEPT_FOR,
@@ -404,7 +404,7 @@ class Bank:
         description: str = "",
         tags: Iterable[str] = (),
         category: str = "",
-        confidence: float = EXPLICIT_RECORD_CONFIDENCE,
+        confidence: Confidence = EXPLICIT_RECORD_CONFIDENCE,
         session: str | None = None,
         source: str = "api",
         vouched: bool = False,
@@ -447,7 +447,7 @@ class Bank:
 
         nodes = checked_nodes(link_nodes)
 
-        check_person("to vouch for a text", given=check_flag(vouched, "vouched"))
+        check_person("to vouch for a text", given=vouched)
         source = AGENT if is_program_of_an_agent() and source not in AGENT_SOURCES else source
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
         store = self._context.store()
@@ -464,7 +464,7 @@ class Bank:
                 description=description,
                 tags=tags,
                 category=category,
-                confidence=check_confidence(confidence),
+                confidence=confidence,
                 provenance={
                     "source": given_name(source, "source", MAX_SESSION),
                     "session": place,
@@ -488,17 +488,17 @@ class Bank:
         self,
         query: str,
         *,
-        limit: int = DEFAULT_SEARCH_LIMIT,
-        min_confidence: float = MIN_CONFIDENCE,
+        limit: SearchLimit = DEFAULT_SEARCH_LIMIT,
+        min_confidence: Confidence = MIN_CONFIDENCE,
         outcome: str | None = None,
         tags: Iterable[str] = (),
         category: str | None = None,
         created_after: datetime | str | None = None,
         created_before: datetime | str | None = None,
-        unproven: int | None = None,
+        unproven: SearchLimit | None = None,
         session: str | None = None,
         by: By = "memory",
-        k: int = 1,
+        k: Limit = 1,
         linked_to: Iterable[str] | None = None,
         weights: LessonWeights = _LESSON_WEIGHTS,
         logged: bool = True,
@@ -551,7 +551,7 @@ class Bank:
         question = self._search.heard(question)
         find: Callable[[Store], Found] = partial(self._search.near, question=question)
         if by == "experience":
-            find = partial(self._search.by_task, question=question, count=checked_limit(k))
+            find = partial(self._search.by_task, question=question, count=k)
         elif by == "lesson":
             from reasoningbank.graph.search import by_lesson
 
@@ -565,11 +565,11 @@ class Bank:
     def briefing(
         self,
         task: str | None = None,
-        budget: int = DEFAULT_BUDGET,
+        budget: Budget = DEFAULT_BUDGET,
         session: str | None = None,
         *,
         outcome: str | None = None,
-        limit: int = DEFAULT_ITEMS,
+        limit: Limit = DEFAULT_ITEMS,
         repeat: bool = True,
         claims: bool = True,
         recipes: bool = True,
@@ -601,9 +601,6 @@ class Bank:
         from reasoningbank.search.briefing import choose, in_order, is_recipe
         from reasoningbank.search.placement import spread
 
-        most = checked_limit(limit)
-        if check_whole(budget, "budget") < 0:
-            raise InvalidInput(f"a budget cannot be negative: {budget}", hint="Name the most tokens, for example 500.")
         place = session_name(session) or self._context.session
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store()
@@ -620,13 +617,13 @@ class Bank:
                 [BriefItem(hit=hit, scope=hit.scope) for hit in ordered],
                 model_id=self._context.embedder.model_id,
                 budget=budget,
-                limit=most,
+                limit=limit,
                 moment=self._context.clock.now(),
                 shown_before=() if seen is None else seen.shown,
                 words_first=task is None,
             )
             observation.delivered(len(brief.items))
-            fitting = () if seen is None or task is None else seen.before_the_task(hits[:most])
+            fitting = () if seen is None or task is None else seen.before_the_task(hits[:limit])
             brief = replace(brief, session=place, warnings=found.warnings)
             return self._briefings.kept(store, brief, query, fitting, seen)
 

@@ -31,7 +31,7 @@ TOOLS = tools_by_profile()["core"]
 
 CALLER = Caller(tenant="acme", session="s-1")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-TOOLS_SHA256 = "4ed54c512fd55ba110d3043e294d200c8c027d1ff108c78262c1dcbbee088e7d"
+TOOLS_SHA256 = "844f1dd8353e9cdda1f9264ddacb1b059f87cffadc351a568c78667726be52ff"
 """Hash of the tools as they are listed: a changed description is a decision, not an accident."""
 
 
@@ -129,7 +129,7 @@ def test_inputs_and_outputs_are_those_of_the_seed_extended() -> None:
     "Memories are quoted line by line with id, confidence and age, whatever they hold.",
     source="DESIGN D10",
 )
-@given(st.text(), st.text(), st.text(), st.lists(st.text(max_size=60), max_size=3))
+@given(st.text(max_size=199), st.text(), st.text(), st.lists(st.text(max_size=60), max_size=3))
 def test_memories_are_quoted_line_by_line_whatever_they_hold(
     title: str, when: str, content: str, tags: list[str]
 ) -> None:

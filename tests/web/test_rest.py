@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
 
 from promises import promise
+from reasoningbank.web.routes import openapi
 from web.servers import GLOBEX, NODE, Served, serving, with_tenants
 
 
@@ -408,3 +410,28 @@ def test_near_duplicates_become_one_memory_over_rest(served: Served) -> None:
     assert served.said("GET", f"/api/v1/memories/{names[0]['id']}")["state"] == "archived"
     assert isinstance(served.said("GET", "/api/v1/weights?limit=3")["weights"], list)
     assert served.call("POST", "/api/v1/consolidate", {"similarity_threshold": 7}).status_code == 400
+
+
+@promise(
+    "web:bounds",
+    "The descriptions of tools and endpoints name the least and the most that a number may be; another one is refused.",
+    source="issue 10",
+)
+def test_a_number_outside_its_described_bounds_is_refused(served: Served) -> None:
+    asked = 0
+    for path, methods in openapi()["paths"].items():
+        parameters = methods.get("get", {}).get("parameters", ())
+        needed = {
+            one["name"]: 1 if one["schema"]["type"] == "integer" else "x" for one in parameters if one.get("required")
+        }
+        if "{" in path or not needed.keys() <= {"q", "query", "task", "description", "budget"}:
+            continue
+        for one in parameters:
+            least, most = one["schema"].get("minimum"), one["schema"].get("maximum")
+            for number in ([] if least is None else [least - 1]) + ([] if most is None else [most + 1]):
+                query = {**needed, one["name"]: number}
+                answer = served.call("GET", f"{path}?{urlencode(query)}")
+                assert answer.status_code == 400, (path, query, answer.text)
+                assert answer.json()["error"] in {"invalid_input", "negative_limit", "negative_offset"}
+                asked += 1
+    assert asked > 20

@@ -26,9 +26,10 @@ from reasoningbank.llm.token_count import count_tokens
 from reasoningbank.safety.checks import session_name
 from reasoningbank.safety.quotation import BAR, BLOCK_END, BLOCK_START
 from reasoningbank.safety.stored_text import safe_line
-from reasoningbank.search.query import search_limit, usable_query
+from reasoningbank.search.query import usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import Budget, SearchLimit
 from reasoningbank.types.conversation import BankQuery, QuestionAnswer, QuestionPlan
 from reasoningbank.types.graph_search import (
     BM25_LEG,
@@ -201,9 +202,9 @@ class Questions:
         ask: bool = True,
         clarification: str = "",
         history: Sequence[str] = (),
-        nodes: int = DEFAULT_NODES,
-        lessons: int = DEFAULT_LESSONS,
-        budget: int | None = None,
+        nodes: SearchLimit = DEFAULT_NODES,
+        lessons: SearchLimit = DEFAULT_LESSONS,
+        budget: Budget | None = None,
         user: str = "",
         role: str = "",
         session: str | None = None,
@@ -236,9 +237,9 @@ class Questions:
         self,
         plan: QuestionPlan,
         *,
-        nodes: int = DEFAULT_NODES,
-        lessons: int = DEFAULT_LESSONS,
-        budget: int | None = None,
+        nodes: SearchLimit = DEFAULT_NODES,
+        lessons: SearchLimit = DEFAULT_LESSONS,
+        budget: Budget | None = None,
         user: str = "",
         role: str = "",
         session: str | None = None,
@@ -246,12 +247,12 @@ class Questions:
         """Do what a plan says; the arguments are those of ``ask``. A plan that asks back searches nothing."""
         from reasoningbank.graph.provenance import preferences
 
-        most = search_limit(nodes, "nodes")
+        most = nodes
         if plan.clarification:
             return QuestionAnswer(plan=plan, message=plan.clarification)
         with observed("search_memory", store=self._context.place) as observation:
             store = self._context.store_in_space()
-            found = self._lessons_for(store, plan, search_limit(lessons, "lessons"), session)
+            found = self._lessons_for(store, plan, lessons, session)
             wishes = preferences(store, user=user, role=role)
             graph = answer_graph(
                 store, self._context.embedder, plan, limit=most, parameters=WalkParameters(tags=plan.tags)

@@ -15,15 +15,13 @@ from reasoningbank.errors import (
 from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.safety.checks import (
     MAX_SESSION,
-    checked_limit,
-    checked_offset,
     given_name,
     session_name,
     usable_path,
 )
 from reasoningbank.storage.store import Transaction
 from reasoningbank.telemetry import observed
-from reasoningbank.types.argument import check_flag, check_kind
+from reasoningbank.types.argument import Limit, Offset, Share, check_kind
 from reasoningbank.types.consolidation import (
     CONSOLIDATED_FROM,
     SIMILARITY_THRESHOLD,
@@ -34,7 +32,6 @@ from reasoningbank.types.consolidation import (
     Merged,
     SimilarityCluster,
     UndoReport,
-    check_threshold,
     is_consolidated,
 )
 from reasoningbank.types.lifecycle import (
@@ -64,7 +61,7 @@ class Curation:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def clusters(self, threshold: float = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
+    def clusters(self, threshold: Share = SIMILARITY_THRESHOLD) -> tuple[SimilarityCluster, ...]:
         """Return memories of one outcome, recallable ones alone, whose every pair is more similar than the threshold.
 
         Args:
@@ -80,7 +77,7 @@ class Curation:
         """
         from reasoningbank.curation.clusters import with_centroids
 
-        clusters = self._consolidator().similar(check_threshold(threshold)).clusters
+        clusters = self._consolidator().similar(threshold).clusters
         return with_centroids(self._context.store(), clusters)
 
     def merge(self, cluster: SimilarityCluster) -> ConsolidatedMemory:
@@ -150,7 +147,7 @@ class Curation:
             raise last
         return result
 
-    def merges(self, memory_id: str | None = None, *, limit: int = 20, offset: int = 0) -> tuple[Merged, ...]:
+    def merges(self, memory_id: str | None = None, *, limit: Limit = 20, offset: Offset = 0) -> tuple[Merged, ...]:
         """Return memories that others went into, the newest first, each with its sources; limit 0 means all.
 
         Args:
@@ -163,7 +160,7 @@ class Curation:
         """
         from reasoningbank.safety.stored_text import reveal
 
-        store, most, begin = self._context.store(), checked_limit(limit), checked_offset(offset)
+        store, most, begin = self._context.store(), limit, offset
         if memory_id is None:
             memories = store.memories.page(Filter(consolidated=True), limit=most, offset=begin, order="newest")
         else:
@@ -281,7 +278,7 @@ class Curation:
             return report_stability(
                 transaction,
                 memory_id,
-                reverted=check_flag(reverted, "reverted"),
+                reverted=reverted,
                 commit=name,
                 session=place,
                 rater=rater,

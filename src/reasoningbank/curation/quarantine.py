@@ -41,10 +41,11 @@ from reasoningbank.memories.states import (
     without_quarantine,
 )
 from reasoningbank.memories.voices import refuse_taking, spoken_by
-from reasoningbank.safety.checks import checked_limit, given_reason
+from reasoningbank.safety.checks import given_reason
 from reasoningbank.safety.stored_text import reveal
 from reasoningbank.storage.store import Store, StoreReader, Transaction
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import Limit
 from reasoningbank.types.consolidation import CONSOLIDATED_INTO, is_consolidated
 from reasoningbank.types.memory import (
     PARTED,
@@ -651,7 +652,7 @@ class Quarantines:
         approve: Iterable[str] = (),
         reject: Iterable[str] = (),
         reason: str = "A person rejected it.",
-        limit: int = 20,
+        limit: Limit = 20,
     ) -> Review:
         """Show what agents recorded and nobody has confirmed, what was delivered most first; approve or reject it.
 
@@ -673,7 +674,7 @@ class Quarantines:
         from reasoningbank.curation.review import approve as approved
         from reasoningbank.curation.review import waiting
 
-        good, bad, most = tuple(dict.fromkeys(approve)), tuple(dict.fromkeys(reject)), checked_limit(limit)
+        good, bad, most = tuple(dict.fromkeys(approve)), tuple(dict.fromkeys(reject)), limit
         if both := set(good) & set(bad):
             raise InvalidInput(f"memory {min(both)[:80]!r} is both approved and rejected", hint="Name it once.")
         at, session = self._context.clock.now(), self._context.session

@@ -23,9 +23,10 @@ from reasoningbank.errors import MemoryNotFound, ReadOnlyBank
 from reasoningbank.memories.admission import index
 from reasoningbank.memories.evidence import from_text, is_copy, is_nothing, less
 from reasoningbank.memories.similarity import cosine_similarity
-from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset
+from reasoningbank.safety.checks import checked_filter
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, checked_question
 from reasoningbank.storage.store import Store
+from reasoningbank.types.argument import Confidence, Limit, Offset, SearchLimit
 from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import HEARD, SILENCED, STATES, UNDONE, Memory, State, StateChange, check_memory_id
@@ -354,22 +355,21 @@ class Past:
     def list(
         self,
         *,
-        limit: int = 0,
-        offset: int = 0,
+        limit: Limit = 0,
+        offset: Offset = 0,
         outcome: str | None = None,
         tags: Iterable[str] = (),
         category: str | None = None,
         states: Sequence[State] = STATES,
-        min_confidence: float | None = None,
+        min_confidence: Confidence | None = None,
     ) -> tuple[PastMemory, ...]:
         """Return memories as they were, in the order they were recorded; limit 0 means all.
 
         Raises:
             NegativeLimit, NegativeOffset: When they are below zero.
         """
-        first, most = checked_offset(offset), checked_limit(limit)
         page = self._then().page(checked_filter(outcome, tags, category, states, min_confidence))
-        return tuple(map(_revealed, page[first : first + most] if most else page[first:]))
+        return tuple(map(_revealed, page[offset : offset + limit] if limit else page[offset:]))
 
     def count(
         self,
@@ -378,7 +378,7 @@ class Past:
         tags: Iterable[str] = (),
         category: str | None = None,
         states: Sequence[State] = STATES,
-        min_confidence: float | None = None,
+        min_confidence: Confidence | None = None,
     ) -> int:
         """Return how many memories there were, archived ones included."""
         return len(self._then().page(checked_filter(outcome, tags, category, states, min_confidence)))
@@ -387,14 +387,14 @@ class Past:
         self,
         query: str,
         *,
-        limit: int = DEFAULT_SEARCH_LIMIT,
-        min_confidence: float = MIN_CONFIDENCE,
+        limit: SearchLimit = DEFAULT_SEARCH_LIMIT,
+        min_confidence: Confidence = MIN_CONFIDENCE,
         outcome: str | None = None,
         tags: Iterable[str] = (),
         category: str | None = None,
         created_after: datetime | str | None = None,
         created_before: datetime | str | None = None,
-        unproven: int | None = None,
+        unproven: SearchLimit | None = None,
     ) -> Recall:
         """Return what the same search would have found then, ranked as searches are ranked today; nothing is logged.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.documents.values import admitted, put, reveal_document, safe_text, vectors_of
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
-from reasoningbank.safety.checks import checked_limit, checked_offset
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import Limit, Offset
 from reasoningbank.types.document import Document, DocumentChange, FileChange, check_place
 from reasoningbank.types.resource import checked
 
@@ -62,8 +62,8 @@ class Documents:
         query: str = "",
         *,
         accept: Callable[[Document], bool] | None = None,
-        limit: int = 0,
-        offset: int = 0,
+        limit: Limit = 0,
+        offset: Offset = 0,
     ) -> tuple[tuple[Document, float | None], ...]:
         """Return documents below a path, the closest to a query first: each with the largest cosine of its texts.
 
@@ -86,7 +86,7 @@ class Documents:
         from reasoningbank.memories.admission import check_space
 
         check_place(collection, tuple(path), "")
-        first, most = checked_offset(offset), checked_limit(limit)
+        first, most = offset, limit
         store = self._context.store()
         found: Sequence[tuple[Document, float | None]]
         if query.strip() and check_space(store, self._context.embedder):

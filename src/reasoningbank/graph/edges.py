@@ -12,6 +12,7 @@ from reasoningbank.graph.graph import DEFAULT_SEEDS
 from reasoningbank.memories.standing import said_by
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import EdgeWeight, SearchLimit, Share
 from reasoningbank.types.graph import Edge, check_graph_id
 from reasoningbank.types.graph_search import EdgeHit, GraphFilter
 from reasoningbank.types.memory import KEPT_FOR
@@ -33,7 +34,7 @@ class Edges:
         self._graph = graph
 
     def add(
-        self, source: str, target: str, text: str, *, weight: float, tags: Iterable[str] = (), edge_id: str = ""
+        self, source: str, target: str, text: str, *, weight: EdgeWeight, tags: Iterable[str] = (), edge_id: str = ""
     ) -> Edge:
         """Connect two nodes by a sentence that reads from the source to the target.
 
@@ -55,7 +56,12 @@ class Edges:
         return self._graph.add(edges=[edge]).edges[0]
 
     def update(
-        self, edge_id: str, *, text: str | None = None, weight: float | None = None, tags: Iterable[str] | None = None
+        self,
+        edge_id: str,
+        *,
+        text: str | None = None,
+        weight: EdgeWeight | None = None,
+        tags: Iterable[str] | None = None,
     ) -> Edge:
         """Change an edge; what is left out stays, its ends and its time never change.
 
@@ -161,12 +167,12 @@ class Edges:
         self,
         query: str,
         *,
-        limit: int = DEFAULT_SEEDS,
+        limit: SearchLimit = DEFAULT_SEEDS,
         tags: Iterable[str] = (),
-        bm25_weight: float = 0.5,
-        dense_weight: float = 0.5,
+        bm25_weight: Share = 0.5,
+        dense_weight: Share = 0.5,
         fusion: str = "weighted",
-        min_score: float | None = None,
+        min_score: Share | None = None,
     ) -> tuple[EdgeHit, ...]:
         """Find the sentences that fit a question best; the arguments are those of ``graph.search``.
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput, InvalidNode
 from reasoningbank.memories.standing import check_person, said_by
-from reasoningbank.safety.checks import checked_limit, checked_offset, usable_path
+from reasoningbank.safety.checks import usable_path
 from reasoningbank.safety.file_access import digest_of, open_regular, read_text
 from reasoningbank.storage.graph_tables import GraphText
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
-from reasoningbank.types.argument import check_kind, check_kinds
+from reasoningbank.types.argument import Budget, Limit, Offset, SearchLimit, Share, check_kind, check_kinds
 from reasoningbank.types.graph import Edge, FieldValue, Node, check_graph_id
 from reasoningbank.types.graph_search import (
     ACTION_OUTCOMES,
@@ -273,16 +273,16 @@ class Graph:
         self,
         query: str,
         *,
-        limit: int = DEFAULT_SEEDS,
-        budget: int | None = None,
+        limit: SearchLimit = DEFAULT_SEEDS,
+        budget: Budget | None = None,
         condition: GraphFilter | None = None,
         parameters: WalkParameters | None = None,
         user: str = "",
         role: str = "",
-        bm25_weight: float = 0.5,
-        dense_weight: float = 0.5,
+        bm25_weight: Share = 0.5,
+        dense_weight: Share = 0.5,
         fusion: str = "weighted",
-        min_score: float | None = None,
+        min_score: Share | None = None,
     ) -> GraphAnswer:
         """Find the nodes that fit a question best and walks from them: the paths tell how things hang together.
 
@@ -340,7 +340,7 @@ class Graph:
 
         return reveal_walk(walk(self._context.store().graph, check_kind(seeds, Mapping, "seeds"), parameters))
 
-    def list(self, condition: GraphFilter | None = None, *, limit: int = 0, offset: int = 0) -> tuple[Node, ...]:
+    def list(self, condition: GraphFilter | None = None, *, limit: Limit = 0, offset: Offset = 0) -> tuple[Node, ...]:
         """Return nodes that meet a condition in the order they were stored; limit 0 means all.
 
         Args:
@@ -350,9 +350,7 @@ class Graph:
         """
         from reasoningbank.safety.graph_text import reveal
 
-        found = self._context.store().graph.node_page(
-            condition or GraphFilter(), limit=checked_limit(limit), offset=checked_offset(offset)
-        )
+        found = self._context.store().graph.node_page(condition or GraphFilter(), limit=limit, offset=offset)
         return tuple(reveal(found))
 
     def size(self) -> GraphSize:
@@ -378,7 +376,7 @@ class Graph:
         tags: Iterable[str] = (),
         conv_id: str | None = None,
         outcome: ActionOutcome | None = None,
-        limit: int = DEFAULT_LIMIT,
+        limit: Limit = DEFAULT_LIMIT,
     ) -> tuple[Action, ...]:
         """Return how things were done, with parameters word for word; what failed is shown as failed.
 
@@ -397,9 +395,7 @@ class Graph:
         if outcome is not None and outcome not in ACTION_OUTCOMES:
             raise InvalidInput(f"outcome: must be one of {', '.join(ACTION_OUTCOMES)}, not {str(outcome)[:80]!r}")
         with observed("search_memory", store=self._context.place):
-            found = actions(
-                self._context.store(), tags=tuple(tags), conv_id=conv_id, outcome=outcome, limit=checked_limit(limit)
-            )
+            found = actions(self._context.store(), tags=tuple(tags), conv_id=conv_id, outcome=outcome, limit=limit)
             return tuple(Action(node=node) for node in reveal([each.node for each in found]))
 
     def events(
@@ -409,7 +405,7 @@ class Graph:
         *,
         tags: Iterable[str] = (),
         recency: bool = False,
-        limit: int = DEFAULT_LIMIT,
+        limit: Limit = DEFAULT_LIMIT,
     ) -> tuple[Occurrence, ...]:
         """Return what happened in a window of time, each event with the answers that it led to.
 
@@ -433,7 +429,7 @@ class Graph:
             None if since is None else as_day(since, "since"), None if until is None else as_day(until, "until")
         )
         with observed("search_memory", store=self._context.place):
-            found = events(self._context.store(), window, tags=tuple(tags), recency=recency, limit=checked_limit(limit))
+            found = events(self._context.store(), window, tags=tuple(tags), recency=recency, limit=limit)
             return tuple(
                 replace(
                     each,

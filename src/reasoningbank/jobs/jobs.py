@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.context import ROLL_UP
 from reasoningbank.jobs.index import IndexUpkeep
 from reasoningbank.jobs.worker import LEASE, SOON, Handler, JobSource, Worker, WorkReport
-from reasoningbank.safety.checks import checked_limit
+from reasoningbank.types.argument import Limit
 from reasoningbank.types.records import IndexReport, Job, Run
 from reasoningbank.types.resource import checked
 
@@ -27,7 +27,7 @@ class Jobs:
         self._sources = sources
         self._due = due
 
-    def work(self, *, limit: int = 0, lease: timedelta = LEASE) -> WorkReport:
+    def work(self, *, limit: Limit = 0, lease: timedelta = LEASE) -> WorkReport:
         """Do the jobs that are due now; sessions that wait are queued before.
 
         Args:
@@ -37,9 +37,8 @@ class Jobs:
         Raises:
             NegativeLimit: When the limit is negative.
         """
-        most = checked_limit(limit)
         self._queue_due()
-        return self._worker(lease).drain(limit=most)
+        return self._worker(lease).drain(limit=limit)
 
     def work_until(self, stop: threading.Event, *, poll: float = 1.0, lease: timedelta = LEASE) -> WorkReport:
         """Do jobs as they become due until ``stop`` is set; the job in hand is finished first."""

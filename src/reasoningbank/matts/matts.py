@@ -13,6 +13,7 @@ from reasoningbank.safety.secrets import redact
 from reasoningbank.safety.stored_text import clean
 from reasoningbank.sessions.distillation import together
 from reasoningbank.storage.store import StoreReader, Transaction
+from reasoningbank.types.argument import SearchLimit
 from reasoningbank.types.matts import TASK_ID, Mode, Rollout, Scaled, Selection, Task
 from reasoningbank.types.memory import Memory, OutcomeReport, fingerprint
 from reasoningbank.types.recall import Recall
@@ -105,7 +106,7 @@ class Matts:
         k: int = DEFAULT_ROLLOUTS,
         *,
         mode: Mode = "parallel",
-        limit: int = 5,
+        limit: SearchLimit = 5,
         evaluating: bool = False,
         timeout: float | None = None,
         at_once: int = 4,
@@ -142,7 +143,7 @@ class Matts:
         k: int = DEFAULT_ROLLOUTS,
         *,
         mode: Mode = "parallel",
-        limit: int = 5,
+        limit: SearchLimit = 5,
         evaluating: bool = False,
         timeout: float | None = None,
         at_once: int = 4,

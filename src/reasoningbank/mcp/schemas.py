@@ -191,6 +191,12 @@ def _spec(operation: Operation, tool: Tool) -> ToolSpec:
             default = {**operation.defaults, **tool.defaults}.get(parameter.name, parameter.default)
             number = isinstance(default, int | float) and not isinstance(default, bool) and default != 0
             shown = number or parameter.name in tool.defaults
+            if parameter.name in tool.most:
+                most = tool.most[parameter.name]
+                schema = {**schema, "maximum": min(most, schema.get("maximum", most))}
+            if schema.get("minimum") == 0:
+                # That there are not fewer than none goes without saying, and what is said of a tool costs tokens.
+                del schema["minimum"]
             inputs[each.given] = {**schema, "default": default} if shown else schema
     for name, said in tool.about.items():
         inputs[name]["description"] = said

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.memories.states import refuse_quarantined
-from reasoningbank.safety.checks import checked_filter, checked_limit, checked_offset, checked_order
+from reasoningbank.safety.checks import checked_filter, checked_order
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import Confidence, Limit, Offset
 from reasoningbank.types.identifier import SHORTEST_BEGINNING, Identified, IdKind
 from reasoningbank.types.memory import STATES, Event, Memory, Move, News, Order, State, check_memory_id
 from reasoningbank.types.moment import as_moment
@@ -45,13 +46,13 @@ class Memories:
     def list(
         self,
         *,
-        limit: int = 0,
-        offset: int = 0,
+        limit: Limit = 0,
+        offset: Offset = 0,
         outcome: str | None = None,
         tags: Iterable[str] = (),
         category: str | None = None,
         states: Sequence[State] = STATES,
-        min_confidence: float | None = None,
+        min_confidence: Confidence | None = None,
         linked_to: Iterable[str] | None = None,
         order: Order = "recorded",
         reader: Reader = "human",
@@ -80,7 +81,7 @@ class Memories:
 
         by_agent = said_by(reader) == "agent"
         condition = checked_filter(outcome, tags, category, states, min_confidence)
-        begin, most, chosen = checked_offset(offset), checked_limit(limit), checked_order(order)
+        begin, most, chosen = offset, limit, checked_order(order)
         store = self._context.store()
         if linked_to is None:
             page: Sequence[Memory] = store.memories.page(condition, limit=most, offset=begin, order=chosen)
@@ -110,7 +111,7 @@ class Memories:
         tags: Iterable[str] = (),
         category: str | None = None,
         states: Sequence[State] = STATES,
-        min_confidence: float | None = None,
+        min_confidence: Confidence | None = None,
     ) -> int:
         """Return how many memories there are, archived ones included."""
         return self._context.store().memories.count(checked_filter(outcome, tags, category, states, min_confidence))
@@ -153,7 +154,7 @@ class Memories:
 
         return history(self._context.owner(memory_id), memory_id)
 
-    def news(self, since: datetime | str, *, limit: int = 0) -> News:
+    def news(self, since: datetime | str, *, limit: Limit = 0) -> News:
         """Return what was recorded since a time, and whose confidence evidence has moved since then.
 
         Args:
@@ -162,7 +163,7 @@ class Memories:
         """
         from reasoningbank.safety.stored_text import reveal
 
-        most, store, then = checked_limit(limit), self._context.store(), as_moment(since, "since")
+        most, store, then = limit, self._context.store(), as_moment(since, "since")
         condition = Filter(states=STATES, created_after=then)
         moved = {name: (old.score, new.score) for name, (old, new) in store.evidence.moved_since(then).items()}
         changes = {name: after - before for name, (before, after) in moved.items()}
@@ -187,7 +188,7 @@ class Memories:
             ),
         )
 
-    def meetings(self, memory_id: str, *, limit: int = 50) -> tuple[Meeting, ...]:
+    def meetings(self, memory_id: str, *, limit: Limit = 50) -> tuple[Meeting, ...]:
         """Return the sessions that were shown a memory, or kept from it, and how they ended, the latest first.
 
         Args:
@@ -197,7 +198,7 @@ class Memories:
         Raises:
             MemoryNotFound: When this tenant has no such memory.
         """
-        most = checked_limit(limit)
+        most = limit
         return tuple(self._context.owner(memory_id).deliveries.meetings(memory_id, limit=most))
 
     def vector(self, memory_id: str, *, leg: str = "content") -> Vector | None:

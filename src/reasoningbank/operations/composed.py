@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from reasoningbank.errors import BankError, ConversationNotFound, InvalidInput, NodeNotFound
+from reasoningbank.types.argument import Budget, EdgeWeight, Limit, Offset, SearchLimit
 from reasoningbank.types.graph import Edge, FieldValue, Label, Node
 from reasoningbank.types.graph_search import GraphAnswer, GraphFilter, LessonAnswer, LessonHit, NodeView
 from reasoningbank.types.memory import Event, Memory
@@ -166,7 +167,7 @@ def search_lessons(
     bank: Bank,
     query: str,
     *,
-    limit: int = 5,
+    limit: SearchLimit = 5,
     tags: Iterable[str] = (),
     linked_to: Iterable[str] | None = None,
     session: str | None = None,
@@ -373,8 +374,8 @@ def list_nodes(
     label: Label | None = None,
     tags: Iterable[str] = (),
     conversation: str | None = None,
-    limit: int = 0,
-    offset: int = 0,
+    limit: Limit = 0,
+    offset: Offset = 0,
 ) -> NodePage:
     """List nodes in the order they were stored; those of one conversation in the order they were ingested.
 
@@ -461,7 +462,7 @@ def add_edge(
     target: str,
     *,
     text: str,
-    weight: float,
+    weight: EdgeWeight,
     id: str | None = None,  # noqa: A002 - the name of the field
     tags: Iterable[str] = (),
 ) -> Kept:
@@ -499,8 +500,8 @@ def search_graph(
     bank: Bank,
     query: str,
     *,
-    limit: int = 3,
-    budget: int | None = None,
+    limit: SearchLimit = 3,
+    budget: Budget | None = None,
     parameters: WalkParameters | None = None,
     user: str = "",
     role: str = "",
@@ -528,7 +529,7 @@ def walk_graph(
     parameters: WalkParameters | None = None,
     *,
     rendering: Rendering = "text",
-    budget: int | None = None,
+    budget: Budget | None = None,
 ) -> WalkResult | Rendered:
     """Show the paths from nodes that are known.
 

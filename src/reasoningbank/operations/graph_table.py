@@ -263,7 +263,7 @@ GRAPH_OPERATIONS: tuple[Operation, ...] = (
             section="Graph",
             arguments=("query",),
         ),
-        route=Route(method="GET", path="/graph/edges", inputs="q=query limit tag=tags", most=_MOST_PAGE),
+        route=Route(method="GET", path="/graph/edges", inputs="q=query limit tag=tags"),
         plural="edges",
     ),
     Operation(

@@ -14,11 +14,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, Union
+from typing import Annotated, Any, Literal, Union
 
 from reasoningbank.errors import BankError
 from reasoningbank.operations.operation import Json
 from reasoningbank.operations.table import SHAPES
+from reasoningbank.types.annotation import bounds_of
 
 DIGITS = 6
 """Digits behind the point of a number."""
@@ -168,6 +169,8 @@ def schema_of(annotation: object, *, depth: int = 4) -> Json:
     if plain is not None:
         return dict(plain)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return {**schema_of(arguments[0], depth=depth), **bounds_of(annotation)}
     if origin is Literal:
         return {"enum": list(arguments)}
     if origin in {Union, types.UnionType}:
@@ -315,7 +318,7 @@ def hints_of(what: type | Callable[..., object]) -> dict[str, Any]:
     known = {**_known_names(), **vars(module)}
     while True:
         try:
-            return typing.get_type_hints(what, known)
+            return typing.get_type_hints(what, known, include_extras=True)
         except NameError as error:
             known[str(error.name)] = object
 

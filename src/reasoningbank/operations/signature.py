@@ -10,13 +10,14 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Union
+from typing import Annotated, Any, Literal, TypeAlias, Union
 
 from reasoningbank.operations.json import hints_of, schema_of
 from reasoningbank.operations.operation import Json
+from reasoningbank.types.annotation import bounds_of
 
 ParameterKind: TypeAlias = Literal[
     "text", "whole", "number", "flag", "time", "day", "seconds", "path", "name", "scores", "object", "other"
@@ -52,6 +53,7 @@ class Parameter:
         variadic: True when the method takes its values one by one (``*values``).
         part_of: The argument whose dataclass it is a field of; empty for an argument of its own.
         shape: The JSON Schema of an object whose fields are known; a command does not need it.
+        bounds: The smallest and the largest number, as JSON Schema has them; a command does not need them.
     """
 
     name: str
@@ -65,16 +67,18 @@ class Parameter:
     variadic: bool = False
     part_of: str = ""
     shape: Json | None = None
+    bounds: Json = field(default_factory=dict)
 
     @property
     def schema(self) -> Json:
         """The JSON Schema of a value of it."""
         if self.shape is not None:
             return dict(self.shape)
-        one: Json = {"enum": list(self.choices)} if self.choices else dict(_SCHEMAS[self.kind])
+        one: Json = {"enum": list(self.choices)} if self.choices else {**_SCHEMAS[self.kind], **self.bounds}
         return {"type": "array", "items": one} if self.many else one
 
 
+_UNWRITTEN = frozenset({"shape", "bounds"})
 _SCHEMAS: Mapping[ParameterKind, Json] = {
     "text": {"type": "string"},
     "path": {"type": "string"},
@@ -160,7 +164,7 @@ class Description:
                 {
                     name: value.total_seconds() if isinstance(value, timedelta) else value
                     for name, value in asdict(each).items()
-                    if name in {"name", "kind"} or (name != "shape" and value != getattr(usual, name))
+                    if name in {"name", "kind"} or (name not in _UNWRITTEN and value != getattr(usual, name))
                 }
                 for each in self.parameters
             ],
@@ -242,6 +246,8 @@ def _fields_of(kind: type, part_of: str) -> list[Parameter]:
 
 def _parameter(name: str, hint: object, *, optional: bool) -> Parameter:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return replace(_parameter(name, arguments[0], optional=optional), bounds=dict(bounds_of(hint)))
     if origin is Literal:
         return Parameter(name=name, kind="text", choices=tuple(map(str, arguments)), optional=optional)
     if origin in {Union, types.UnionType}:

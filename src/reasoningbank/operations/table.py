@@ -81,7 +81,6 @@ OPERATIONS: tuple[Operation, ...] = (
             inputs="!title !content !outcome description tags project_id session_id=session trajectory_id steps",
             about={
                 **_ABOUT_RECORD,
-                "trajectory_id": "From memory_distill",
             },
             outputs="id title outcome confidence",
         ),
@@ -148,7 +147,7 @@ OPERATIONS: tuple[Operation, ...] = (
         tool=Tool(
             name="memory_outcome",
             profiles=_MEMORY_PROFILES,
-            description="Call when a task that used a memory has ended: did it succeed? Once per memory and session.",
+            description="Call when a task that used a memory has ended. Once per memory and session.",
             inputs="!memory_id !succeeded session_id=session",
             outputs="recorded new_confidence message",
             fixed={"rater": "agent"},
@@ -540,7 +539,7 @@ OPERATIONS: tuple[Operation, ...] = (
             name="memory_consolidate",
             profiles=_MEMORY_PROFILES,
             description=(
-                "Call when asked to tidy up: makes one memory of several that say nearly the same and archives them. "
+                "Call when asked to tidy up: merges memories that say nearly the same. "
                 "Pass dry_run first. `rbank undo` reverts it."
             ),
             inputs="project_id similarity_threshold max_clusters=max_clusters_per_run dry_run force_all",

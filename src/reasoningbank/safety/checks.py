@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from reasoningbank.errors import InvalidInput, InvalidMemory, NegativeLimit, NegativeOffset, StoreUnavailable
-from reasoningbank.types.argument import check_text, check_texts, check_whole
-from reasoningbank.types.belief import check_confidence
+from reasoningbank.errors import InvalidInput, InvalidMemory, StoreUnavailable
+from reasoningbank.types.argument import Limit, Offset, check_text, check_texts
 from reasoningbank.types.memory import ORDERS, STATES, Order, State, check_outcome
 from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.recall import Filter
@@ -165,18 +164,22 @@ def usable_path(path: str | Path) -> Path:
     return absolute
 
 
+def check_bounded(value: int, hint: object, name: str) -> int:
+    """Return a number that an annotation allows, where no method of a bank is asked, which would check it."""
+    from reasoningbank.types.annotation import check_argument
+
+    number: int = check_argument(value, hint, name)
+    return number
+
+
 def checked_limit(limit: int, name: str = "limit") -> int:
     """Return the limit; raise NegativeLimit below zero, with the name of the argument."""
-    if check_whole(limit, name) < 0:
-        raise NegativeLimit(f"{name} cannot be negative: {limit}")
-    return limit
+    return check_bounded(limit, Limit, name)
 
 
 def checked_offset(offset: int) -> int:
     """Return the offset; raise NegativeOffset below zero."""
-    if check_whole(offset, "offset") < 0:
-        raise NegativeOffset(f"offset cannot be negative: {offset}")
-    return offset
+    return check_bounded(offset, Offset, "offset")
 
 
 def clean_tags(tags: Iterable[str]) -> tuple[str, ...]:
@@ -196,7 +199,7 @@ def checked_filter(
     """Return what a list or a count with these arguments looks at.
 
     Raises:
-        InvalidMemory, InvalidOutcome, InvalidConfidence: When an argument is not usable.
+        InvalidMemory, InvalidOutcome: When an argument is not usable.
     """
     unknown = [state for state in check_texts(states, "states") if state not in STATES]
     if unknown:
@@ -206,7 +209,7 @@ def checked_filter(
         tags=clean_tags(tags),
         category=category,
         states=tuple(states),
-        min_confidence=None if min_confidence is None else check_confidence(min_confidence, "min_confidence"),
+        min_confidence=min_confidence,
     )
 
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BudgetExhausted, EmptyContent, InvalidInput, MalformedAnswer, ModelUnavailable
 from reasoningbank.memories.exposure import EXTRACT, decide
-from reasoningbank.safety.checks import MAX_SESSION, checked_limit, given_name, given_reason
+from reasoningbank.safety.checks import MAX_SESSION, given_name, given_reason
 from reasoningbank.safety.stored_text import reveal
 from reasoningbank.search.placement import FIRST, shared
 from reasoningbank.search.query import DEFAULT_SEARCH_LIMIT, MAX_QUERY, UNLOGGED, checked_question, usable_query
 from reasoningbank.storage.store import Store
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import Confidence, Limit, SearchLimit
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE, MIN_CONFIDENCE
 from reasoningbank.types.content import CONCEPT_KINDS, CONTENT_MODES, Content, ContentMode, Ingested
 from reasoningbank.types.experience import (
@@ -246,8 +247,8 @@ class Experience:
         self,
         query: str,
         *,
-        limit: int | None = None,
-        min_confidence: float = MIN_CONFIDENCE,
+        limit: SearchLimit | None = None,
+        min_confidence: Confidence = MIN_CONFIDENCE,
         tags: Iterable[str] = (),
         session: str | None = None,
         mode: str = "semantic",
@@ -354,13 +355,13 @@ class Experience:
             trace = transaction.sessions.trace(check_memory_id(trace_id, "trace"))
             return decide(transaction, trace, outcome, reason=reason, at=self._context.clock.now())
 
-    def traces(self, *, limit: int = 0) -> tuple[Trace, ...]:
+    def traces(self, *, limit: Limit = 0) -> tuple[Trace, ...]:
         """Return experience searches as they were run, newest first; limit 0 means all.
 
         Args:
             limit: Most searches; 0 lists all.
         """
-        return tuple(self._context.store().sessions.traces(limit=checked_limit(limit)))
+        return tuple(self._context.store().sessions.traces(limit=limit))
 
     def extract_strategy(
         self, query: str, approach: str, outcome: Verdict, results_summary: str = "", error_details: str = ""

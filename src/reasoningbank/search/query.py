@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reasoningbank.errors import EmptyQuery, InvalidInput, TextTooLong
-from reasoningbank.safety.checks import checked_limit, clean_tags
+from reasoningbank.errors import EmptyQuery, TextTooLong
+from reasoningbank.safety.checks import check_bounded, clean_tags
 from reasoningbank.search.passages import Passage, passages
-from reasoningbank.types.argument import check_text
+from reasoningbank.types.argument import SearchLimit, check_text
 from reasoningbank.types.belief import MIN_CONFIDENCE, check_confidence
 from reasoningbank.types.memory import check_outcome
 from reasoningbank.types.moment import as_moment
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 DEFAULT_SEARCH_LIMIT = 10
 """Most proven memories of a search that names no limit (seed 000)."""
-MAX_SEARCH_LIMIT = 100
 MAX_QUERY = 20_000
 """Most characters of a question by itself."""
 MAX_SEARCHED = 400_000
@@ -30,10 +29,7 @@ UNLOGGED = "This delivery was not logged"
 
 def search_limit(limit: int, name: str = "limit") -> int:
     """Return how many a search may find; raise NegativeLimit below zero, InvalidInput above ``MAX_SEARCH_LIMIT``."""
-    if checked_limit(limit, name) > MAX_SEARCH_LIMIT:
-        most = f"at most {MAX_SEARCH_LIMIT}"
-        raise InvalidInput(f"{name} is {most}, not {limit:,}", hint=f"Ask for {most}.")
-    return limit
+    return check_bounded(limit, SearchLimit, name)
 
 
 def checked_question(

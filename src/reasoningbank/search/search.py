@@ -15,10 +15,11 @@ from reasoningbank.errors import (
     StoreUnavailable,
 )
 from reasoningbank.safety.checks import session_name
-from reasoningbank.search.query import MAX_SEARCH_LIMIT, UNLOGGED, checked_question
+from reasoningbank.search.query import UNLOGGED, checked_question
 from reasoningbank.search.reranker import Reranking
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.telemetry import observed
+from reasoningbank.types.argument import MAX_SEARCH_LIMIT
 from reasoningbank.types.experience import Trace
 from reasoningbank.types.memory import Memory, OutcomeReport
 from reasoningbank.types.ports import Vector

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
 from reasoningbank.safety.checks import session_name
-from reasoningbank.types.argument import Budget
+from reasoningbank.types.argument import Budget, PositiveShare
 from reasoningbank.types.memory import new_session
 from reasoningbank.types.recall import BRANCH_SHARE, Brief, SessionOutcome
 from reasoningbank.types.resource import checked
@@ -38,7 +38,7 @@ class Branches:
         self._briefing = briefing
 
     def briefing(
-        self, description: str, budget: Budget, *, share: float = BRANCH_SHARE, session: str | None = None
+        self, description: str, budget: Budget, *, share: PositiveShare = BRANCH_SHARE, session: str | None = None
     ) -> Brief:
         """Return the memories for one branch of a folded context (seed 001, layer 1).
 
@@ -51,8 +51,6 @@ class Branches:
         Raises:
             InvalidInput: When the description is blank or a number is not usable.
         """
-        if not 0.0 < share <= 1.0:
-            raise InvalidInput(f"a share is above 0 and at most 1, not {share}")
         return self._briefing(description, int(budget * share), session_name(session) or new_session())
 
     def outcome(

@@ -15,7 +15,8 @@ from reasoningbank.errors import (
     TrajectoryNotFound,
     Undecided,
 )
-from reasoningbank.safety.checks import checked_limit, session_name
+from reasoningbank.safety.checks import session_name
+from reasoningbank.types.argument import Limit
 from reasoningbank.types.conversation import ConversationReport
 from reasoningbank.types.memory import check_memory_id, check_outcome
 from reasoningbank.types.records import Job
@@ -217,14 +218,14 @@ class Distillation:
             self._distiller.learned(trajectory_id, judgement, (), model=AGENT), pending=self._distiller.pending()
         )
 
-    def refusals(self, *, trajectory: str | None = None, limit: int = 0) -> tuple[Refusal, ...]:
+    def refusals(self, *, trajectory: str | None = None, limit: Limit = 0) -> tuple[Refusal, ...]:
         """Return items that were not stored, with the reason, newest first; limit 0 means all.
 
         Args:
             trajectory: Only of this session.
             limit: Most items; 0 lists all.
         """
-        return tuple(self._context.store().sessions.refusals(trajectory=trajectory, limit=checked_limit(limit)))
+        return tuple(self._context.store().sessions.refusals(trajectory=trajectory, limit=limit))
 
 
 class Distiller:

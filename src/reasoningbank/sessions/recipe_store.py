@@ -28,6 +28,7 @@ from reasoningbank.sessions.changes import cut, doing_of
 from reasoningbank.sessions.corroboration import corroborate
 from reasoningbank.sessions.signatures import Signature, is_near, read_signature, signature_of
 from reasoningbank.storage.store import Store, StoreReader
+from reasoningbank.types.argument import Budget
 from reasoningbank.types.belief import MIN_CONFIDENCE
 from reasoningbank.types.memory import MAX_DESCRIPTION, MAX_TITLE, SUPERSEDED, Memory, check_memory_id
 from reasoningbank.types.ports import Embedder
@@ -89,7 +90,13 @@ class Recipes:
         return learn_recipes(self._context.store(), self._context.embedder, trajectory, at=self._context.clock.now())
 
     def briefing(
-        self, error: str, budget: int = BUDGET, session: str | None = None, command: str = "", *, repeat: bool = False
+        self,
+        error: str,
+        budget: Budget = BUDGET,
+        session: str | None = None,
+        command: str = "",
+        *,
+        repeat: bool = False,
     ) -> Brief:
         """Return the recipes for an error, the same one first and then one that is near; nothing when none is known.
 

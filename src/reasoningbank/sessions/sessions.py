@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from reasoningbank.errors import InvalidInput
 from reasoningbank.memories.standing import check_person, said_by
 from reasoningbank.safety.checks import (
-    checked_limit,
-    checked_offset,
     given_reason,
     place_name,
     session_name,
@@ -21,7 +19,7 @@ from reasoningbank.safety.checks import (
 from reasoningbank.sessions.ends import personal, replace_report, with_end
 from reasoningbank.sessions.settlement import report_of, requeue, say
 from reasoningbank.telemetry import observed
-from reasoningbank.types.argument import check_flag
+from reasoningbank.types.argument import Limit, Offset
 from reasoningbank.types.memory import check_memory_id
 from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.recall import SessionOutcome
@@ -105,7 +103,7 @@ class Sessions:
         return replace(trajectory, memories=tuple(dict.fromkeys((*trajectory.memories, *shown))))
 
     def list(
-        self, *, limit: int = 0, offset: int = 0, verdict: Verdict | None = None, pending: bool | None = None
+        self, *, limit: Limit = 0, offset: Offset = 0, verdict: Verdict | None = None, pending: bool | None = None
     ) -> tuple[TrajectoryEntry, ...]:
         """Return stored trajectories with how they ended and who says so, oldest first; limit 0 means all.
 
@@ -120,7 +118,7 @@ class Sessions:
         """
         if verdict is not None and verdict not in VERDICTS:
             raise InvalidInput(f"a session ended as {', '.join(VERDICTS)}, not {str(verdict)[:80]!r}")
-        store, most, first = self._context.store(), checked_limit(limit), checked_offset(offset)
+        store, most, first = self._context.store(), limit, offset
         if verdict is None:
             entries = store.sessions.trajectories(limit=most, offset=first, pending=pending)
             return tuple(_listed(store, entry) for entry in entries)
@@ -129,7 +127,7 @@ class Sessions:
         return tuple(found[: most or None])
 
     def states(
-        self, *, state: SessionStage | None = None, limit: int = 20, reader: Reader = "human"
+        self, *, state: SessionStage | None = None, limit: Limit = 20, reader: Reader = "human"
     ) -> tuple[SessionState, ...]:
         """Show where each session stands: queued, captured, waiting or distilled, and what it waits for.
 
@@ -148,7 +146,7 @@ class Sessions:
             raise InvalidInput(f"a session is {', '.join(PROGRESS)}, not {str(state)[:80]!r}")
         has_model = self._context.model is not None
         found = states(self._context.store(), now=self._context.clock.now(), has_model=has_model)
-        chosen = [one for one in found if state in {None, one.state}][: checked_limit(limit) or None]
+        chosen = [one for one in found if state in {None, one.state}][: limit or None]
         if reader == "human":
             return tuple(chosen)
         return tuple(
@@ -315,7 +313,7 @@ class Sessions:
                     transaction.deliveries.exposure(place) is not None
                     or len(transaction.sessions.trajectories(limit=1, session=place)) > 0
                 )
-                note_session(transaction, place, succeeded=check_flag(succeeded, "succeeded"), rater=rater)
+                note_session(transaction, place, succeeded=succeeded, rater=rater)
                 note_speaker(transaction, place, speaker_in(place))
                 judged = self._reported(transaction, place, succeeded) if rater == "human" else ()
             reports = self._settlement.settled(place)

@@ -55,6 +55,45 @@ def _hints_of(method: Callable[..., Any]) -> dict[str, Any]:
             known[str(error.name)] = Any
 
 
+def check_fields(options: object) -> None:
+    """Refuse options of which a number is outside the bounds that its field is annotated with.
+
+    Raises:
+        InvalidInput: The message names the field.
+    """
+    for name, check in _checks_of_fields(typing.cast("Hashable", type(options))):
+        check(getattr(options, name), name)
+
+
+@functools.cache
+def _checks_of_fields(kind: Hashable) -> tuple[tuple[str, _Check], ...]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return tuple((name, _check_of(hint)) for name, hint in hints.items() if _is_bounded(hint))
+
+
+def _is_bounded(hint: Any) -> bool:
+    return bool(bounds_of(hint)) or any(bounds_of(each) for each in typing.get_args(hint))
+
+
+def check_argument(value: Any, hint: Any, name: str) -> Any:
+    """Return a value that an annotation allows, for what is asked without a method of a bank.
+
+    Raises:
+        InvalidInput: When it does not.
+    """
+    return _check_of(hint)(value, name)
+
+
+@functools.cache
+def bounds_of(hint: Any) -> Mapping[str, object]:
+    """Return the bounds of an annotation as JSON Schema has them; none for one without."""
+    found: dict[str, object] = {}
+    for each in typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ():
+        if isinstance(each, Between):
+            found |= each.schema
+    return found
+
+
 def _check_of(hint: Any) -> _Check:
     """Return the check of an annotation."""
     simple = _SIMPLE.get(hint) if isinstance(hint, Hashable) else None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias, TypeVar
 
-from reasoningbank.errors import InvalidInput
+from reasoningbank.errors import InvalidConfidence, InvalidEdge, InvalidInput, NegativeLimit, NegativeOffset
 
 Kind = TypeVar("Kind")
 LARGEST = 2**63 - 1
@@ -113,29 +113,76 @@ def shown(value: object) -> str:
 class Between:
     """The numbers that an argument may be, written once: ``Annotated[int, Between(0, 100)]``.
 
-    ``checked`` (``types/resource.py``) refuses every other one.
+    ``checked`` (``types/resource.py``) refuses every other one, and the schemas of tools and endpoints show them.
 
     Attributes:
         least: The smallest; None when there is none.
         most: The largest; None when there is none.
+        above, below: What it must be larger and smaller than; None when there is nothing.
         error: What is raised for another number.
     """
 
     least: float | None = None
     most: float | None = None
+    above: float | None = None
+    below: float | None = None
     error: type[InvalidInput] = InvalidInput
 
     def check(self, value: float, name: str) -> None:
-        """Refuse a number outside."""
-        if self.least is not None and self.most is not None and not self.least <= value <= self.most:
-            raise self.error(f"{name} must be between {self.least} and {self.most}, not {cut(value)}")
-        if self.least == 0 and value < 0:
+        """Refuse a number outside; one that is none is outside, too."""
+        if (
+            (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        ):
+            return
+        if self.least == 0 and self.most is self.below is None:
             raise self.error(f"{name} cannot be negative: {cut(value)}")
-        if self.least is not None and value < self.least:
-            raise self.error(f"{name} must be at least {self.least}, not {cut(value)}")
-        if self.most is not None and value > self.most:
-            raise self.error(f"{name} must be at most {self.most}, not {cut(value)}")
+        raise self.error(f"{name} must be {self.words}, not {cut(value)}")
 
+    @property
+    def words(self) -> str:
+        """What it must be, for a message."""
+        if self.least is not None and self.most is not None:
+            return f"between {_said(self.least)} and {_said(self.most)}"
+        parts = (("at least", self.least), ("above", self.above), ("at most", self.most), ("below", self.below))
+        return " and ".join(f"{word} {_said(bound)}" for word, bound in parts if bound is not None)
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """The bounds as JSON Schema has them."""
+        parts = {
+            "minimum": self.least,
+            "exclusiveMinimum": self.above,
+            "maximum": self.most,
+            "exclusiveMaximum": self.below,
+        }
+        return {
+            name: int(bound) if bound == int(bound) else bound for name, bound in parts.items() if bound is not None
+        }
+
+
+def _said(bound: float) -> str:
+    return f"{bound:,}"
+
+
+MAX_SEARCH_LIMIT = 100
+"""The most that a search may find."""
 
 Budget: TypeAlias = Annotated[int, Between(0)]
 """Most tokens of a text."""
+Limit: TypeAlias = Annotated[int, Between(0, error=NegativeLimit)]
+"""Most of a list or a run."""
+Offset: TypeAlias = Annotated[int, Between(0, error=NegativeOffset)]
+"""How many of a list are left out first."""
+SearchLimit: TypeAlias = Annotated[int, Between(0, error=NegativeLimit), Between(most=MAX_SEARCH_LIMIT)]
+"""Most that a search finds."""
+Confidence: TypeAlias = Annotated[float, Between(0.0, 1.0, error=InvalidConfidence)]
+"""How much a memory is believed."""
+Share: TypeAlias = Annotated[float, Between(0.0, 1.0)]
+"""A part of the whole: a weight, a score, a similarity."""
+PositiveShare: TypeAlias = Annotated[float, Between(above=0.0, most=1.0)]
+"""A part of the whole that is not nothing."""
+EdgeWeight: TypeAlias = Annotated[float, Between(0.0, 1.0, error=InvalidEdge)]
+"""How strong a connection is."""

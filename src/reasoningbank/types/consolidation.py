@@ -13,9 +13,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.annotation import check_fields
+from reasoningbank.types.argument import Between, Share
 from reasoningbank.types.belief import DISTILLED_CONFIDENCE
 from reasoningbank.types.memory import Memory, Outcome
 
@@ -55,16 +57,14 @@ class ConsolidationOptions:
         window: How long a run that went well keeps the next one away.
     """
 
-    similarity_threshold: float = SIMILARITY_THRESHOLD
-    max_clusters_per_run: int = 0
+    similarity_threshold: Share = SIMILARITY_THRESHOLD
+    max_clusters_per_run: Annotated[int, Between(0)] = 0
     dry_run: bool = False
     force_all: bool = False
     window: timedelta = CONSOLIDATION_WINDOW
 
     def __post_init__(self) -> None:
-        check_threshold(self.similarity_threshold)
-        if self.max_clusters_per_run < 0:
-            raise InvalidInput(f"the number of clusters cannot be negative: {self.max_clusters_per_run}")
+        check_fields(self)
         if self.window < timedelta(0):
             raise InvalidInput("the window cannot be negative")
 
@@ -215,17 +215,6 @@ class Merge:
     model: str = ""
     prompt: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
-
-
-def check_threshold(threshold: float) -> float:
-    """Return the threshold when it is a number in [0, 1].
-
-    Raises:
-        InvalidInput: For anything else, NaN included.
-    """
-    if not 0.0 <= threshold <= 1.0:
-        raise InvalidInput(f"the similarity threshold must be between 0.0 and 1.0, not {threshold}")
-    return float(threshold)
 
 
 def consolidated_confidence(confidences: Sequence[float], usage_counts: Sequence[int]) -> float:

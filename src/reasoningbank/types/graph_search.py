@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.argument import Share
 from reasoningbank.types.graph import LABELS, Edge, Label, Node, WeightBand
 from reasoningbank.types.memory import ImportOmission, Memory
 from reasoningbank.types.moment import EARLIEST, LATEST, bounded
@@ -80,11 +81,11 @@ class LessonWeights:
         min_score: At least this score, from 0 to 1; without it what nothing speaks for is left out.
     """
 
-    lesson_weight: float = 0.4
-    context_weight: float = 0.3
-    bm25_weight: float = 0.3
+    lesson_weight: Share = 0.4
+    context_weight: Share = 0.3
+    bm25_weight: Share = 0.3
     fusion: str = "weighted"
-    min_score: float | None = None
+    min_score: Share | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

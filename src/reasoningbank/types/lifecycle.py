@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
-from reasoningbank.errors import InvalidInput
+from reasoningbank.types.annotation import check_fields
+from reasoningbank.types.argument import Between, PositiveShare, Share
 from reasoningbank.types.belief import PRIOR_STRENGTH, UNIT, Belief
 
 MONTH = timedelta(days=30)
@@ -55,20 +56,12 @@ class DecayRules:
         InvalidInput: When a number is out of its range.
     """
 
-    step: float = DECAY_STEP
-    floor: float = DECAY_FLOOR
+    step: Annotated[float, Between(0.0, below=1.0)] = DECAY_STEP
+    floor: PositiveShare = DECAY_FLOOR
     recorded: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.step < 1.0:
-            raise InvalidInput(
-                f"step: the decay of a month is a number from 0 to below 1, not {self.step}",
-                hint="The default is 0.05.",
-            )
-        if not 0.0 < self.floor <= 1.0:
-            raise InvalidInput(
-                f"the floor of the decay is a share above 0 and up to 1, not {self.floor}", hint="The default is 0.5."
-            )
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,19 +76,11 @@ class PruneRules:
         InvalidInput: When a number is out of its range.
     """
 
-    below: float = PRUNE_BELOW
-    after_days: int = PRUNE_AFTER_DAYS
+    below: Share = PRUNE_BELOW
+    after_days: Annotated[int, Between(1, 36_500)] = PRUNE_AFTER_DAYS
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.below <= 1.0:
-            raise InvalidInput(
-                f"below: a confidence is a number from 0 to 1, not {self.below}", hint="The default is 0.3."
-            )
-        if not 1 <= self.after_days <= 36_500:
-            raise InvalidInput(
-                f"after_days: memories are archived after 1 to 36500 unused days, not {self.after_days}",
-                hint="The default is 90.",
-            )
+        check_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

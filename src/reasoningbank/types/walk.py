@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from reasoningbank.errors import InvalidInput
+from reasoningbank.types.annotation import check_fields
+from reasoningbank.types.argument import Between, Share
 from reasoningbank.types.graph import LABELS, Edge, Label, Node
 from reasoningbank.types.standing import Standing
 
@@ -64,32 +66,24 @@ class WalkParameters:
 
     preset: Preset = "default"
     tags: tuple[str, ...] = ()
-    max_depth: int = 5
-    max_branches: int = 3
-    min_activation: float = 0.005
-    tag_floor: float = _TAG_FLOOR
-    tag_gain: float = _TAG_GAIN
+    max_depth: Annotated[int, Between(1, MAX_DEPTH)] = 5
+    max_branches: Annotated[int, Between(1, MAX_BRANCHES)] = 3
+    min_activation: Annotated[float, Between(0.0, below=1.0)] = 0.005
+    tag_floor: Share = _TAG_FLOOR
+    tag_gain: Annotated[float, Between(0.0, 1_000.0)] = _TAG_GAIN
     direction: Direction = "both"
     labels: tuple[Label, ...] = ()
     ends: tuple[Label, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
-    half_life_days: float | None = None
+    half_life_days: Annotated[float, Between(above=0.0, most=100_000.0)] | None = None
     moment: datetime | None = None
-    max_paths: int | None = None
+    max_paths: Annotated[int, Between(1, MAX_PATHS)] | None = None
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise InvalidInput(f"preset: must be one of {', '.join(PRESETS)}, not {str(self.preset)[:80]!r}")
-        _whole("max_depth", self.max_depth, MAX_DEPTH)
-        _whole("max_branches", self.max_branches, MAX_BRANCHES)
-        if self.max_paths is not None:
-            _whole("max_paths", self.max_paths, MAX_PATHS)
-        _number("min_activation", self.min_activation, 0.0, 1.0)
-        if self.min_activation >= 1.0:
-            raise InvalidInput("min_activation: must be below 1")
-        _number("tag_floor", self.tag_floor, 0.0, 1.0)
-        _number("tag_gain", self.tag_gain, 0.0, 1_000.0)
+        check_fields(self)
         _check_tags(self.tags)
         self._check_choices()
         self._check_times()
@@ -116,12 +110,8 @@ class WalkParameters:
                 raise InvalidInput(f"{name}: must carry a time zone")
         if self.since is not None and self.until is not None and self.until < self.since:
             raise InvalidInput("until: is before since")
-        if self.half_life_days is not None:
-            _number("half_life_days", self.half_life_days, 0.0, 100_000.0)
-            if self.half_life_days == 0.0:
-                raise InvalidInput("half_life_days: must be above 0")
-            if self.moment is None:
-                raise InvalidInput("moment: recency needs to know the present")
+        if self.half_life_days is not None and self.moment is None:
+            raise InvalidInput("moment: recency needs to know the present")
 
     def _check_preset(self) -> None:
         if self.preset == "default":
@@ -294,13 +284,3 @@ def _check_tags(tags: tuple[str, ...]) -> None:
         raise InvalidInput(f"tags: at most {MAX_QUERY_TAGS}, not {len(tags)}")
     if any(not tag.strip() for tag in tags):
         raise InvalidInput("tags: a tag cannot be empty")
-
-
-def _whole(name: str, value: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidInput(f"{name}: must be a whole number from 1 to {most:,}, not {value!r}")
-
-
-def _number(name: str, value: float, least: float, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise InvalidInput(f"{name}: must be a number from {least:g} to {most:g}, not {value!r}")

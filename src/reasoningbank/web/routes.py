@@ -279,7 +279,8 @@ def _bounded(schema: Json, operation: Operation, route: Route, parameter: Parame
     if isinstance(default, (bool, int, float, str)) and default != "":
         bounded["default"] = default
     if parameter.name in route.most:
-        bounded["maximum"] = route.most[parameter.name]
+        most = route.most[parameter.name]
+        bounded["maximum"] = min(most, bounded.get("maximum", most))
     return bounded
 
 
