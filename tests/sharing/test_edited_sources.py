@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.types.memory import State
-from reasoningbank.types.transfer import TakenOver
+from reasoningbank.types.transfer import Product, TakenOver
 
 FIRST = "# Tests\n\nRun the tests with `make test`.\n\n# Deploys\n\nDeploy on Tuesdays, after the backup.\n"
 SECOND = FIRST.replace("on Tuesdays", "on Fridays")
@@ -123,3 +125,31 @@ def test_sections_and_files_of_the_same_name_are_not_taken_for_edits_of_each_oth
         assert len({each.id for report in reports for each in report.taken}) == 3
     assert {each.change for report in reports for each in report.taken} == {"unchanged"}
     assert bank.memories.count() == 3
+
+
+@promise(
+    "import:own-file",
+    "A file is never taken for an edit of another file that has its name, wherever the two lie: both are imported.",
+    source="issue 16 (Memory that moves)",
+)
+@pytest.mark.parametrize("vouched", [False, True])
+@pytest.mark.parametrize("form", ["claude-md", "memory-server", "markdown"])
+def test_files_of_one_name_are_told_apart_wherever_they_lie(
+    bank: Bank, tmp_path: Path, form: Product | Literal["markdown"], *, vouched: bool
+) -> None:
+    texts = ("Run make test before a commit.", "A token lives for an hour.")
+    for folder, text in zip(("a", "b"), texts, strict=True):
+        (tmp_path / folder / ".git").mkdir(parents=True)
+        entity = {"type": "entity", "name": "Tests", "entityType": "note", "observations": [text]}
+        written = json.dumps(entity) if form == "memory-server" else f"# Tests\n\n{text}\n"
+        file = tmp_path / folder / ("memory.json" if form == "memory-server" else "CLAUDE.md")
+        file.write_text(written)
+        took = (
+            bank.sharing.import_markdown(file.parent, vouched=vouched)
+            if form == "markdown"
+            else bank.sharing.import_from(form, file, vouched=vouched)
+        )
+        assert [each.change for each in took.taken] == ["added"]
+    kept = bank.memories.list(states=("active", "candidate"))
+    assert all(any(text in memory.content for memory in kept) for text in texts)
+    assert bank.memories.count() == 2

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import BankError, InvalidInput
@@ -43,6 +44,7 @@ class BroughtText:
 
     Attributes:
         place: The file, and what names the text there; the same place is the same memory.
+        file: The whole path of the file where others of its name may have such a place, too; none of it is kept.
         title: Names the situation; empty for the beginning of the content.
         content: What to do or avoid, or what is so.
         description: When it applies.
@@ -56,6 +58,7 @@ class BroughtText:
 
     place: str
     content: str
+    file: str = ""
     title: str = ""
     description: str = ""
     outcome: Outcome = "success"
@@ -66,10 +69,11 @@ class BroughtText:
     digest: str = ""
 
     @classmethod
-    def of_markdown(cls, memory: MarkdownMemory, place: str, digest: str) -> BroughtText:
+    def of_markdown(cls, memory: MarkdownMemory, place: str, path: Path, digest: str) -> BroughtText:
         """Return the claim that a Markdown file without a memory here is."""
         return cls(
             place=place,
+            file=str(path.resolve()),
             title=memory.title,
             content=memory.content,
             description=memory.description,
@@ -204,7 +208,7 @@ def _drafted(claim: BroughtText, project: str, source: str, origin: EnteredBy, a
         provenance={SOURCE: source, PLACE: claim.place, **written, **file},
         at=at,
     )
-    own = claim.id or str(uuid.uuid5(_NAMES, f"{source}\0{claim.place}"))
+    own = claim.id or str(uuid.uuid5(_NAMES, "\0".join(filter(None, (source, claim.file, claim.place)))))
     return replace(memory, id=own, state="active" if origin == "person" else "candidate")
 
 

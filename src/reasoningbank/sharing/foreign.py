@@ -26,6 +26,8 @@ _CODE_FENCE = re.compile(r"^\s*(```|~~~)")
 _OWN_BLOCK = re.compile(r"<!-- reasoningbank:start -->.*?<!-- reasoningbank:end -->", re.DOTALL)
 _INCLUDE = re.compile(r"^@\S+$", re.MULTILINE)
 _INDEX = "MEMORY.md"
+_NAMED = frozenset({"contextd", "mcp-memory-service", "mem0"})
+"""Products whose memories have a name that no other memory has, in whatever file they are exported."""
 
 
 def claims_of(product: str, path: Path) -> Sequence[BroughtText]:
@@ -45,7 +47,8 @@ def claims_of(product: str, path: Path) -> Sequence[BroughtText]:
         raise StoreUnavailable(f"there is no {path}", hint="Name the file or folder of that product.")
     try:
         digest = "" if path.is_dir() else digest_at(path)
-        found = [replace(each, digest=each.digest or digest) for each in _READERS[product](path)]
+        file = "" if product in _NAMED else str(path.resolve())
+        found = [replace(each, digest=each.digest or digest, file=file) for each in _READERS[product](path)]
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise

@@ -149,7 +149,7 @@ def read_markdown(
             taken.append(Taken(place=place, change="refused", reason=str(error)))
             continue
         if known is None:
-            claims.append(BroughtText.of_markdown(memory, place, digest))
+            claims.append(BroughtText.of_markdown(memory, place, path, digest))
         else:
             edit = _Edit(place=place, memory=memory, known=known, digest=digest)
             taken.append(_edited(context, edit, vouched=vouched, dry_run=dry_run))
