@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promises import promise
+from reasoningbank.bank import Bank
 from reasoningbank.errors import ConfigurationError
 from reasoningbank.settings import Settings, load_settings, local_tenant, normal_remote, project_of
 
@@ -115,3 +116,14 @@ def test_any_remote_has_a_name(remote: str) -> None:
 @promise("settings:tenant", "The local user is the tenant of a command that names none.", source="DESIGN D9")
 def test_the_local_user_is_the_tenant_of_a_command() -> None:
     assert local_tenant().strip()
+
+
+@promise(
+    "settings:url",
+    "A URL of a bank that holds a NUL, also an escaped one, is refused before anything is opened.",
+    source="issue 10 (One error tree)",
+)
+@pytest.mark.parametrize("url", ["sqlite:////tmp/a\0b", "sqlite:////tmp/a%00b", "postgresql://a\0b"])
+def test_a_url_with_a_nul_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="NUL"):
+        Bank.open(url, tenant="acme", project="shop")

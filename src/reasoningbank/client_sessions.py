@@ -208,7 +208,10 @@ def _around(url: str | None) -> tuple[Path, ...]:
         return ()
     from urllib.parse import unquote
 
-    bank = Path(unquote(url.removeprefix(_FILES).partition("?")[0])).expanduser().resolve()
+    try:
+        bank = Path(unquote(url.removeprefix(_FILES).partition("?")[0])).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError):  # no path: whoever opens the bank says so
+        return ()
     return (bank, *bank.parents[:_MOST_BELOW])
 
 

@@ -535,6 +535,8 @@ def absolute_url(url: str) -> str:
     except ValueError as error:
         raise ConfigurationError(f"{url!r} is not a URL: {error}", hint=usual) from error
     path = unquote(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else ""
+    if "\0" in url or "\0" in path:
+        raise ConfigurationError(f"{url[:80]!r} holds a NUL, which no path has", hint=usual)
     if not path and scheme not in {"memory", *POSTGRESQL}:
         raise ConfigurationError(f"{url[:80]!r} names no store", hint=usual)
     if not path or path.startswith("~") or Path(path).is_absolute():
