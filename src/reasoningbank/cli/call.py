@@ -73,12 +73,17 @@ class Call:
 
         Raises:
             MissingTenantError: When a tenant is given and blank.
+            EmptyProjectId, InvalidInput: When there can be no project of the name that is given.
         """
         names = [name for name, _, _ in _SHARED if not (own_project and name == "project")]
         given = {name: value for name in [*names, "as_json"] if (value := options.pop(name, None)) not in {None, False}}
         call = replace(context.find_object(cls) or cls(), **given)
         if call.tenant is not None and not call.tenant.strip():
             raise MissingTenantError("no tenant: every operation belongs to one tenant")
+        if call.project is not None:
+            from reasoningbank.safety.checks import project_name
+
+            project_name(call.project)
         return call
 
     def owner(self, settings: Settings) -> str:

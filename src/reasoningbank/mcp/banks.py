@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reasoningbank.errors import EmptyProjectId, InvalidInput, StoreClosed
-from reasoningbank.safety.checks import name_danger
-from reasoningbank.types.quarantine import unquoted
+from reasoningbank.errors import EmptyProjectId, StoreClosed
+from reasoningbank.safety.checks import project_name
 from reasoningbank.types.scope import Membership, Scope
 
 if TYPE_CHECKING:
@@ -130,17 +129,10 @@ class Banks:
 
         Raises:
             EmptyProjectId: When none is named and the server was started in the root of the file system.
-            InvalidInput: When the name looks like a prompt injection.
+            InvalidInput: When there can be no project of that name (``project_name``).
         """
         if named is not None:
-            if not named.strip():
-                raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave project_id out.")
-            if danger := name_danger(named):
-                raise InvalidInput(
-                    f"the name of the project looks like a prompt injection: it {unquoted(danger)}",
-                    hint="Name the project.",
-                )
-            return named
+            return project_name(named)
         return (usual or self._usual).name()
 
     def any_project(self, tenant: str, usual: UsualProject | None = None) -> str:

@@ -170,7 +170,7 @@ def answered(
     if tool.anywhere:
         with banks.use(caller.tenant, banks.any_project(caller.tenant, caller.usual), reads=True) as bank:
             if named is not None:
-                _check_project(bank, str(values["memory_id"]), named)
+                _check_project(bank, str(values["memory_id"]), banks.project(named))
             return answer_of(operation, tool, run(operation, bank, values), values)
     project = banks.project(named, caller.usual)
     unknown = (named is not None or tool.name in _ALWAYS_KNOWN) and not banks.has(caller.tenant, project)

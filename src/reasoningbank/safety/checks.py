@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from reasoningbank.errors import InvalidInput, InvalidMemory, StoreUnavailable
+from reasoningbank.errors import EmptyProjectId, InvalidInput, InvalidMemory, StoreUnavailable
 from reasoningbank.types.argument import Limit, Offset, check_text, check_texts
 from reasoningbank.types.memory import ORDERS, STATES, Order, State, check_outcome
 from reasoningbank.types.quarantine import unquoted
 from reasoningbank.types.recall import Filter
+from reasoningbank.types.scope import check_name
 
 MAX_SESSION = 500
 """Most characters of the name of a session, a source or a commit."""
@@ -62,6 +63,26 @@ def given_name(name: str, what: str, most: int = MAX_NAME) -> str:
             f"the name of the {what} looks like a prompt injection: it {unquoted(danger)}", hint=_NAME_HINT
         )
     return line
+
+
+def project_name(name: str) -> str:
+    """Return the name of a project that a caller gives.
+
+    It is any text that a scope may have, compared exactly and never read as a path: ``../../etc`` is a name like any
+    other, and the file of its bank lies beside all others. Agents read it, so it passes the gate.
+
+    Raises:
+        EmptyProjectId: When it is blank.
+        InvalidInput: When it is too long or looks like a prompt injection.
+    """
+    if not name.strip():
+        raise EmptyProjectId("project id cannot be empty", hint="Name the project, or leave it out.")
+    check_name("project", name)
+    if danger := name_danger(name):
+        raise InvalidInput(
+            f"the name of the project looks like a prompt injection: it {unquoted(danger)}", hint="Name the project."
+        )
+    return name
 
 
 _MAY_BE_SECRET = re.compile(r"[^A-Za-z0-9_.~/-]|(?=[A-Za-z_.~-]*[0-9])[A-Za-z0-9_.~-]{16,}")
