@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from reasoningbank.context import Context
 from reasoningbank.errors import InvalidInput, MissingTenantError
-from reasoningbank.memories.standing import AGENT, check_person, is_program_of_an_agent, said_by
+from reasoningbank.memories.standing import check_person, is_program_of_an_agent, readable, said_by
 from reasoningbank.memories.states import refuse_quarantined
 from reasoningbank.memories.voices import refuse_taking
 from reasoningbank.safety.checks import MAX_SESSION, given_name, session_name
@@ -440,7 +440,15 @@ class Bank:
             NodeNotFound: When a node does not exist; nothing was stored.
             StoreFull: When there is no space; nothing was stored.
         """
-        from reasoningbank.memories.admission import AGENT_SOURCES, admit, draft, prepare, with_twin, withheld
+        from reasoningbank.memories.admission import (
+            AGENT_SOURCE,
+            AGENT_SOURCES,
+            admit,
+            draft,
+            prepare,
+            with_twin,
+            withheld,
+        )
         from reasoningbank.memories.echoes import as_echo, note_echo
         from reasoningbank.memories.links import check_exist, checked_nodes, relink
         from reasoningbank.memories.standing import PRINCIPAL, counted_in, note_speaker, speaker_in
@@ -448,7 +456,7 @@ class Bank:
         nodes = checked_nodes(link_nodes)
 
         check_person("to vouch for a text", given=vouched)
-        source = AGENT if is_program_of_an_agent() and source not in AGENT_SOURCES else source
+        source = AGENT_SOURCE if is_program_of_an_agent() and source not in AGENT_SOURCES else source
         origin: EnteredBy = "agent" if source in AGENT_SOURCES and not vouched else "person"
         store = self._context.store()
         place = counted_in(store, session_name(session) or self._context.session)
@@ -640,11 +648,7 @@ class Bank:
         """
         from reasoningbank.safety.stored_text import reveal
 
-        store = self._context.owner(memory_id)
-        memory = store.memories.get(memory_id)
-        if said_by(reader) == "agent":
-            refuse_quarantined(store, memory, "no agent gets its text.")
-        return reveal(memory)
+        return reveal(readable(self._context.owner(memory_id), memory_id, reader))
 
     def feedback(self, memory_id: str, *, helpful: bool, session: str | None = None, rater: Rater = "human") -> Rating:
         """Rate a memory; helpful never lowers its confidence and unhelpful never raises it.

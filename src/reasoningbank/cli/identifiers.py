@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from reasoningbank.errors import InvalidInput
@@ -93,7 +93,15 @@ def whole_id(bank: Bank, kind: NamedKind, given: str, *, by_agent: bool) -> str:
     """
     if not SHORTEST_BEGINNING <= len(given) < _GENERATED:
         return given
-    found = _held(bank, given) if kind == "quarantine" else bank.memories.identified(kind, given)
+    return only(_held(bank, given) if kind == "quarantine" else bank.memories.identified(kind, given), given, by_agent)
+
+
+def only(found: Sequence[Identified], given: str, by_agent: bool) -> str:
+    """Return the id of the one thing that is found by the beginning of it; the text as it is when there is none.
+
+    Raises:
+        InvalidInput: When there are several; the message names the first of them.
+    """
     if len(found) > 1:
         listed = [_line(each, by_agent=by_agent) for each in found[:_LISTED]]
         more = ["..."] if len(found) > _LISTED else []

@@ -75,16 +75,15 @@ def listed(call: Call) -> None:
 @command("revoke", "Let a token be refused from now on.", click.Argument(["token_id"], metavar="ID"))
 def revoke(call: Call, *, token_id: str) -> None:
     """Remove a token of the tenant by its ID, as ``rbank token list`` shows it; a unique beginning is enough."""
-    from reasoningbank.errors import InvalidInput, NotFound
+    from reasoningbank.cli.identifiers import only
+    from reasoningbank.errors import NotFound
     from reasoningbank.settings import load_settings
-    from reasoningbank.types.identifier import SHORTEST_BEGINNING
+    from reasoningbank.types.identifier import SHORTEST_BEGINNING, Identified
 
     tenant, register = call.owner(load_settings()), _register(call)
     if len(token_id) >= SHORTEST_BEGINNING:
-        meant = [token.id for token in register.tokens(tenant) if token.id.startswith(token_id)]
-        if len(meant) > 1:
-            raise InvalidInput(f"several tokens begin with {token_id[:80]!r}: {', '.join(meant)}", hint="Write more.")
-        token_id = next(iter(meant), token_id)
+        meant = [each for each in register.tokens(tenant) if each.id.startswith(token_id)]
+        token_id = only([Identified(id=each.id, title=each.name) for each in meant], token_id, by_agent=False)
     if not register.revoke(tenant, token_id):
         raise NotFound(f"tenant {tenant[:80]!r} has no token {token_id[:80]!r}", hint="`rbank token list` lists them.")
     if call.as_json:

@@ -149,7 +149,9 @@ SAME_TEXT = "same_text"
 """The entry that names the memory which held the same text when it was recorded."""
 SAME_TEXT_STATE = "same_text_state"
 """The entry that says that the memory which held the same text was in quarantine then."""
-AGENT_SOURCES = frozenset({"agent", "mcp", "rest"})
+AGENT_SOURCE = "agent"
+"""The source of what an agent's own program records."""
+AGENT_SOURCES = frozenset({AGENT_SOURCE, "mcp", "rest"})
 """Sources through which an agent records by itself, on the word of whatever it has read; ``agent`` is a command."""
 ADVICE = (
     "Write what was observed and what follows from it, not instructions to the agent. A person who wants this text "

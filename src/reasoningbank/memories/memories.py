@@ -9,8 +9,7 @@ from heapq import nlargest, nsmallest
 from typing import TYPE_CHECKING
 
 from reasoningbank.errors import InvalidInput
-from reasoningbank.memories.standing import check_person, said_by
-from reasoningbank.memories.states import refuse_quarantined
+from reasoningbank.memories.standing import check_person, readable, said_by
 from reasoningbank.safety.checks import checked_filter, checked_order
 from reasoningbank.telemetry import observed
 from reasoningbank.types.argument import Confidence, Limit, Offset
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from reasoningbank.context import Context
-    from reasoningbank.storage.store import StoreReader
     from reasoningbank.types.graph_search import Lesson
     from reasoningbank.types.ports import Vector
     from reasoningbank.types.quarantine import Reader
@@ -227,7 +225,7 @@ class Memories:
         from reasoningbank.safety.stored_text import reveal
 
         store = self._context.owner(memory_id)
-        self._check_readable(store, memory_id, reader)
+        readable(store, memory_id, reader)
         return tuple(reveal(memory) for memory in (*store.memories.revisions(memory_id), store.memories.get(memory_id)))
 
     def revert(self, memory_id: str, version: int) -> Memory:
@@ -274,7 +272,7 @@ class Memories:
             MemoryQuarantined: When it is in quarantine and an agent asks.
         """
         store = self._context.owner(memory_id)
-        self._check_readable(store, memory_id, reader)
+        readable(store, memory_id, reader)
         return tuple(store.sessions.origins(memory_id=memory_id))
 
     def links(self, memory: int | str, *, reader: Reader = "human") -> Lesson:
@@ -292,14 +290,8 @@ class Memories:
 
         store = self._context.store()
         memory_id = named(store, memory)
-        self._check_readable(store, memory_id, reader)
+        readable(store, memory_id, reader)
         return lessons_of(store, [memory_id])[memory_id]
-
-    @staticmethod
-    def _check_readable(store: StoreReader, memory_id: str, reader: Reader) -> None:
-        """Refuse to give an agent what is in quarantine."""
-        if said_by(reader) == "agent":
-            refuse_quarantined(store, store.memories.get(memory_id), "no agent gets its text.")
 
     def link(self, memory: int | str, link_nodes: Iterable[str], *, unlink: bool = False) -> Lesson:
         """Add links between a memory and nodes of the graph, or remove them; the others stay.

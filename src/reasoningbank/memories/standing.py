@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, TypeVar
 
 from reasoningbank.errors import InvalidInput, PolicyError
-from reasoningbank.memories.states import sources_of
+from reasoningbank.memories.states import refuse_quarantined, sources_of
 from reasoningbank.storage.store import StoreReader, Transaction
 from reasoningbank.types.memory import Memory
+from reasoningbank.types.quarantine import Reader
 from reasoningbank.types.records import Given, Voices
 from reasoningbank.types.scope import Scope
 from reasoningbank.types.signal import Signal
@@ -126,6 +127,19 @@ def said_by(given: Who) -> Who | Literal["agent"]:
             hint="Correct rater or reader.",
         )
     return "agent" if is_program_of_an_agent() else given
+
+
+def readable(store: StoreReader, memory_id: str, reader: Reader) -> Memory:
+    """Return a memory for who asks: a person gets any, an agent none in quarantine.
+
+    Raises:
+        MemoryNotFound: When there is no such memory.
+        MemoryQuarantined: When it is in quarantine and an agent asks.
+    """
+    memory = store.memories.get(memory_id)
+    if said_by(reader) == "agent":
+        refuse_quarantined(store, memory, "no agent gets its text.")
+    return memory
 
 
 def check_person(what: str, *, given: bool = True) -> None:
