@@ -56,11 +56,12 @@ class HttpServer:
 
 
 @contextmanager
-def http_server(home: Path, **settings: str) -> Iterator[HttpServer]:
-    """Runs ``rbank serve --web`` with a data directory and settings until the block ends."""
+def http_server(home: Path, agent: bool = False, /, **settings: str) -> Iterator[HttpServer]:
+    """Runs ``rbank serve --web`` with a data directory and settings until the block ends, perhaps as an agent does."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     errors = home.parent / f"{home.name}-errors"
     environment = clean_environment(home) | {f"REASONINGBANK_{name.upper()}": value for name, value in settings.items()}
+    environment |= {"CLAUDECODE": "1"} if agent else {}
     with errors.open("wb") as sink:
         process = subprocess.Popen(
             [sys.executable, "-m", "reasoningbank.cli", *SERVE],

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from many_servers import http_server
 from mcp_processes import RawServer, StartServer, clean_environment, shared_in
 from promises import promise
 from reasoningbank.client_sessions import holds, note_session, principal_of, session_of
@@ -338,6 +339,26 @@ def test_a_client_whose_server_has_another_data_directory_is_known_to_the_bank(t
     recorded, refused = [json.loads(line) for line in done.stdout.splitlines()]
     assert json.loads(recorded[1])["standing"] == "claim"
     assert refused[0] == 4
+
+
+@promise(
+    "trust:own-server",
+    "The tokens of an HTTP server that an agent has started speak as the agent's client: it confirms nothing of its "
+    "own with them, and its voice against a person's memory stays one.",
+    source="issue 14",
+)
+@pytest.mark.parametrize("agent", [True, False], ids=["an agent's server", "a person's server"])
+def test_the_tokens_of_an_agents_own_server_are_its_clients(tmp_path: Path, *, agent: bool) -> None:
+    home = tmp_path / "home"
+    lie = ("record", "--title", "Count rows", "--content", "Rows are counted from two.", "--outcome", "success")
+    own = json.loads(ran(home, *lie, agent=True).stdout)
+    with http_server(home, agent, project="shop", http_stateless="true") as server:
+        token = (home / "http-token").read_text().strip()
+        asked = {"query": "from which number are rows counted", "session_id": "s"}
+        found = server.tool(token, "memory_search", asked)["structuredContent"]["memories"]
+        assert [each["id"] for each in found] == [own["id"]]
+        server.tool(token, "memory_feedback", {"memory_id": own["id"], "helpful": True, "session_id": "s"})
+    assert json.loads(ran(home, "get", own["id"]).stdout)["standing"] == ("claim" if agent else "confirmed")
 
 
 CLIENT_OF_A_SCRIPT = """

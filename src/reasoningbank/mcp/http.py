@@ -29,6 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from reasoningbank.client_sessions import is_agents, principal_of
 from reasoningbank.errors import BankError, ConfigurationError, MissingTenantError, StoreError
 from reasoningbank.integrations.end import leave_after
 from reasoningbank.mcp.banks import Banks
@@ -38,6 +39,7 @@ from reasoningbank.mcp.connections import Addresses, ConnectionLimits, http_prot
 from reasoningbank.mcp.problems import problem
 from reasoningbank.mcp.protocol_sessions import (
     SCOPES,
+    SPEAKER,
     OpenSockets,
     ProtocolSessions,
     SessionLimits,
@@ -133,6 +135,7 @@ def run(
         stateless=settings.http_stateless,
         limits=tenant_limits(settings),
         ready=lambda: banks.existing(owner),
+        speaker=principal_of(settings.home, url=place) if is_agents(place) else "",
     )
     shown = f"[{host}]" if ":" in host else host
     if on_ready is None:
@@ -185,6 +188,7 @@ def build_app(
     ready: Callable[[], object] | None = None,
     dashboard: ASGIApp | None = None,
     browsers: Browsers | None = None,
+    speaker: str = "",
 ) -> ASGIApp:
     """Return the application: it checks Host and Origin, then the token, then serves MCP, REST or the dashboard.
 
@@ -199,6 +203,7 @@ def build_app(
         ready: Raises a StoreError when the banks cannot be used.
         dashboard: The pages for people; None for none.
         browsers: Those who are signed in there.
+        speaker: Who speaks with every token; empty where each token speaks for itself.
     """
     warm_up = WarmUp(tools)
     server = build_server(tools, _Callers().of, on_arrival=warm_up.start, limiter=CapacityLimiter(AT_ONCE))
@@ -219,7 +224,15 @@ def build_app(
     if dashboard is not None:
         app = _with_pages(app, dashboard)
     return Gate(
-        app, grants, security, sockets, limits=limits, ready=ready, on_tenant=tools.look_after, browsers=browsers
+        app,
+        grants,
+        security,
+        sockets,
+        limits=limits,
+        ready=ready,
+        on_tenant=tools.look_after,
+        browsers=browsers,
+        speaker=speaker,
     )
 
 
@@ -295,9 +308,11 @@ class Gate:
         ready: Callable[[], object] | None = None,
         on_tenant: Callable[[str], None] | None = None,
         browsers: Browsers | None = None,
+        speaker: str = "",
     ) -> None:
         self._app = app
         self._browsers = browsers
+        self._speaker = speaker
         self._sockets = sockets
         self._limits = limits
         self._on_tenant = on_tenant
@@ -371,7 +386,7 @@ class Gate:
         if self._on_tenant is not None:
             self._on_tenant(tenant)
         scope[_TENANT], scope[TICKETS] = tenant, self._tickets
-        scope[SCOPES] = tuple(user.access_token.scopes)
+        scope[SCOPES], scope[SPEAKER] = tuple(user.access_token.scopes), self._speaker
         scope[_MEMBERSHIP] = Membership(**(user.access_token.claims or {}))
         if scope["type"] == "http":
             await self._with_body(scope, receive, send)

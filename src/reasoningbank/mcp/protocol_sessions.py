@@ -19,6 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 SCOPES = "reasoningbank.scopes"
 """Where the gate notes in a connection's scope what its token allows."""
+SPEAKER = "reasoningbank.speaker"
+"""Where it notes who speaks with every token: the client that has started the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,12 @@ def scopes_in(scope: Scope) -> tuple[str, ...]:
 
 
 def principal_in(scope: Scope) -> str:
-    """Return who speaks in a request: the token, however many connections and sessions it has (DESIGN D16)."""
+    """Return who speaks in a request: the token, however many connections and sessions it has (DESIGN D16).
+
+    The tokens of a server that an agent has started are in its hands: they speak as the agent's client.
+    """
+    if speaker := scope.get(SPEAKER):
+        return str(speaker)
     return f"token-{hashlib.sha256(token_name(scope).encode()).hexdigest()[:24]}"
 
 
