@@ -13,6 +13,7 @@ from curation.similar_lessons import OTHER, TEXTS
 from opened_banks import OpenBank
 from promises import promise
 from reasoningbank.bank import Bank
+from reasoningbank.memories.standing import speaking
 from reasoningbank.settings import project_of
 from reasoningbank.testing import FrozenClock
 from reasoningbank.types.memory import Memory
@@ -152,3 +153,27 @@ def test_a_due_roll_up_does_not_wait_for_a_rating(open_bank_in_session: OpenBank
     assert [each.type for each in store.evidence.signals(memory.id) if each.type == "explicit"] == []
     assert store.evidence.aggregate(memory.id).explicit_positive == 1
     assert all(job.due > clock.now() for job in bank.jobs.waiting())
+
+
+@promise(
+    "lifecycle:settings-of-a-process",
+    "Whatever the settings of a server or worker say, its daily upkeep neither lowers nor archives faster than by "
+    "default what a person stands by; claims follow the settings, and so does all that a person prunes.",
+    source="issue 14 (Power)",
+)
+def test_the_settings_of_a_process_take_nothing_out_that_a_person_stands_by(
+    open_bank_in_session: OpenBank, clock: FrozenClock
+) -> None:
+    bank = open_bank_in_session(
+        decay_step=0.5, decay_floor=0.01, decay_recorded=True, prune_below=0.95, prune_after_days=1
+    )
+    own = bank.record(title="Export", content="Export a ledger with its frozen rate.", outcome="success")
+    with speaking("client"):
+        text = "Wait with back-off, then retry the network call."
+        claim = bank.record(title="Retry", content=text, outcome="success", source="mcp")
+    clock.advance(100 * DAY)
+    bank.curation.upkeep()
+    assert bank.get(own.id) == own
+    fallen = bank.get(claim.id)
+    assert (fallen.state, fallen.confidence < 0.1) == ("archived", True)
+    assert [each.memory_id for each in bank.curation.prune().pruned] == [own.id]

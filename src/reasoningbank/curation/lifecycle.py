@@ -35,6 +35,7 @@ from reasoningbank.types.memory import KEPT_FOR, PROVEN, PRUNED, WITHDRAWN, Caus
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle
 from reasoningbank.types.signal import Signal
+from reasoningbank.types.standing import rank_of, standing_in
 
 PAGE = 500
 """Memories that one transaction looks at: it holds the bank's lock for a fraction of a second."""
@@ -57,7 +58,9 @@ class _Decay:
     recorded: int = 0
 
 
-def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = False) -> DecayReport:
+def decay(
+    store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = False, higher: DecayRules | None = None
+) -> DecayReport:
     """Give every memory a disuse signal for each full month without activity that it has none for.
 
     A signal bears the time at which its month was full, not the time of the run, and its weight follows from the belief
@@ -68,6 +71,7 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
         rules: The step, the floor, and whether memories that a person recorded take part.
         at: The present.
         dry_run: Only says what would be done.
+        higher: The rules of what a person stands by and what is confirmed; None for the same.
     """
     if rules.step == 0.0:
         return DecayReport(dry_run=dry_run)
@@ -77,10 +81,11 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
         due: dict[str, tuple[Sequence[Signal], Belief]] = {}
         for each in page:
             done.examined += 1
-            if by_person(each.provenance) and not rules.recorded:
+            own = rules if higher is None or not _stands_high(each) else higher
+            if by_person(each.provenance) and not own.recorded:
                 done.recorded += 1
                 continue
-            signals, belief = _disuse(store.scope.project, each, rules, at)
+            signals, belief = _disuse(store.scope.project, each, own, at)
             if signals:
                 due[each.id] = signals, belief
                 done.decayed.append(
@@ -99,17 +104,30 @@ def decay(store: Store, rules: DecayRules, *, at: datetime, dry_run: bool = Fals
     return DecayReport(decayed=tuple(done.decayed), examined=done.examined, recorded=done.recorded, dry_run=dry_run)
 
 
-def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = False) -> PruneReport:
+def prune(
+    store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = False, higher: PruneRules | None = None
+) -> PruneReport:
     """Archive memories below a confidence that were not active for so many days; none is deleted.
 
     The log of the bank keeps the reason. What a person makes active again counts as active from then on.
+
+    Args:
+        store: The bank.
+        rules: The confidence and the days.
+        at: The present.
+        dry_run: Only says what would be done.
+        higher: The rules of what a person stands by and what is confirmed, no harsher than the others; None for the
+            same.
     """
     pruned: list[Pruned] = []
 
     def one(transaction: Transaction | None, page: Sequence[Idle]) -> None:
         for each in page:
+            own = rules if higher is None or not _stands_high(each) else higher
+            if each.belief.score >= own.below or at - each.active < timedelta(days=own.after_days):
+                continue
             reason = (
-                f"Confidence {each.belief.score:.3f} is below {rules.below:g}, and it has not been used, rated or "
+                f"Confidence {each.belief.score:.3f} is below {own.below:g}, and it has not been used, rated or "
                 f"changed since {each.active:%Y-%m-%d} ({(at - each.active).days} days)."
             )
             pruned.append(
@@ -121,6 +139,10 @@ def prune(store: Store, rules: PruneRules, *, at: datetime, dry_run: bool = Fals
 
     _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
     return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
+
+
+def _stands_high(idle: Idle) -> bool:
+    return rank_of(standing_in(idle.provenance)) >= rank_of("confirmed")
 
 
 def erase_withdrawn(store: Store, *, at: datetime) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from reasoningbank.jobs.worker import LOOK_EVERY
 from reasoningbank.settings import project_of
 from reasoningbank.telemetry import criteria_measured, is_listened_to, observed
 from reasoningbank.types.consolidation import ConsolidationOptions
-from reasoningbank.types.lifecycle import DecayReport, PruneReport, StabilityCheck
+from reasoningbank.types.lifecycle import DecayRules, PruneRules, StabilityCheck
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run
 
@@ -33,13 +33,7 @@ _MOST_SAID = 500
 
 
 class Steps(Protocol):
-    """The steps of the upkeep that a person can take as well: ``Bank.curation``."""
-
-    def decay(self) -> DecayReport:
-        """Lower the confidence of what nobody used."""
-
-    def prune(self) -> PruneReport:
-        """Archive what is neither believed nor used."""
+    """The step of the upkeep that a person can take as it is: ``Bank.curation``."""
 
     def check_stability(self, repository: str | Path | None = None) -> StabilityCheck:
         """Look up in git what became of the commits behind memories."""
@@ -74,8 +68,8 @@ class Upkeep:
         steps: tuple[tuple[str, Callable[[], str]], ...] = (
             ("roll-up", self._roll_up_step),
             ("activate", self._activate_step),
-            ("decay", lambda: f"{_memories(self._curation.decay().decayed)} lost confidence"),
-            ("prune", lambda: f"{_memories(self._curation.prune().pruned)} archived"),
+            ("decay", self._decay_step),
+            ("prune", self._prune_step),
             ("erase", self._erase_step),
             ("consolidate", self._consolidate_step),
             ("stability", self._stability_step),
@@ -103,6 +97,28 @@ class Upkeep:
 
         became = activate(self._context.store(), at=self._context.clock.now())
         return f"{counted(len(became), 'candidate')} became active"
+
+    def _decay_step(self) -> str:
+        """Return how many lost confidence.
+
+        Whoever starts a server or a worker says with which settings. What a person stands by and what is confirmed
+        decays here no faster than by default, whatever these say; a person's ``decay`` follows them.
+        """
+        from reasoningbank.curation.lifecycle import decay, decay_rules
+
+        with observed("decay_memories", store=self._context.place):
+            rules = decay_rules(self._context.settings)
+            done = decay(self._context.store(), rules, at=self._context.clock.now(), higher=rules.gentler(DecayRules()))
+        return f"{_memories(done.decayed)} lost confidence"
+
+    def _prune_step(self) -> str:
+        """Return how many were archived; of what stands higher only what would be by default."""
+        from reasoningbank.curation.lifecycle import prune, prune_rules
+
+        with observed("prune_memories", store=self._context.place):
+            rules = prune_rules(self._context.settings)
+            done = prune(self._context.store(), rules, at=self._context.clock.now(), higher=rules.gentler(PruneRules()))
+        return f"{_memories(done.pruned)} archived"
 
     def _erase_step(self) -> str:
         """Return how much was erased of what agents have deleted; nothing is said when nothing was due."""

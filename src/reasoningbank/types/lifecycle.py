@@ -63,6 +63,14 @@ class DecayRules:
     def __post_init__(self) -> None:
         check_fields(self)
 
+    def gentler(self, other: DecayRules) -> DecayRules:
+        """Return of each number the one under which less is lost."""
+        return DecayRules(
+            step=min(self.step, other.step),
+            floor=max(self.floor, other.floor),
+            recorded=self.recorded and other.recorded,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneRules:
@@ -81,6 +89,10 @@ class PruneRules:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    def gentler(self, other: PruneRules) -> PruneRules:
+        """Return of each number the one under which less is archived."""
+        return PruneRules(below=min(self.below, other.below), after_days=max(self.after_days, other.after_days))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
