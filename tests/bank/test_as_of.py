@@ -17,7 +17,7 @@ from promises import promise
 from reasoningbank.bank import Bank
 from reasoningbank.context import Context
 from reasoningbank.curation.snapshot import Past
-from reasoningbank.errors import InvalidInput, InvalidMemory, MemoryNotFound, ModelMismatch, NegativeLimit, ReadOnlyBank
+from reasoningbank.errors import InvalidInput, MemoryNotFound, ModelMismatch, NegativeLimit, ReadOnlyBank
 from reasoningbank.settings import Settings
 from reasoningbank.storage.schema import MIGRATIONS, guarding_schema
 from reasoningbank.storage.sqlite_connection import ConnectionSource
@@ -270,7 +270,7 @@ def test_arguments_are_checked_as_the_banks_are(bank_of_each_kind: Bank, clock: 
     view = bank_of_each_kind.at(clock.now())
     with pytest.raises(NegativeLimit):
         view.list(limit=-1)
-    with pytest.raises(InvalidMemory):
+    with pytest.raises(InvalidInput):
         view.count(states=["gone"])  # type: ignore[list-item]  # wrong on purpose
     assert view.list(limit=1, offset=1) == ()
     assert view.count(outcome="success", min_confidence=0.8) == 1

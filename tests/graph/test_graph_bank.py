@@ -236,7 +236,7 @@ def test_a_search_tells_where_each_node_stood_and_begins_a_walk(chain: Bank) -> 
 def test_arguments_of_a_search_are_checked(chain: Bank) -> None:
     with pytest.raises(InvalidInput, match="all weights are 0"):
         chain.graph.search("x", bm25_weight=0.0, dense_weight=0.0)
-    with pytest.raises(InvalidInput, match="number from 0 to 1"):
+    with pytest.raises(InvalidInput, match=r"between 0\.0 and 1\.0, not 1\.1"):
         chain.graph.search("x", bm25_weight=1.1)
     with pytest.raises(InvalidInput, match="min_score"):
         chain.graph.search("x", min_score=2.0)

@@ -105,15 +105,16 @@ def test_what_cannot_be_a_lesson_is_refused_and_nothing_is_stored(linked: Bank) 
         add_lesson(linked, "x", tags=[f"t{number}" for number in range(33)])
     with pytest.raises(InvalidInput, match="at most 4096 nodes"):
         add_lesson(linked, "x", link_nodes=[f"N{number}" for number in range(4_097)])
-    with pytest.raises(InvalidInput, match="not one text"):
+    with pytest.raises(InvalidInput, match="must be a list of texts, not 'N1'"):
         add_lesson(linked, "x", link_nodes="N1")
     with pytest.raises(NodeNotFound):
         change_lesson(linked, 1, link_nodes=["N9"])
-    for wrong in (999, -1, 2**70, "nobody"):
+    for wrong in (999, -1, "nobody"):
         with pytest.raises(MemoryNotFound):
             linked.memories.links(wrong)
-    with pytest.raises(InvalidInput):
-        linked.memories.links(True)
+    for impossible in (True, 2**70):
+        with pytest.raises(InvalidInput):
+            linked.memories.links(impossible)
     assert linked.memories.count() == before
     assert linked.memories.links(1).link_nodes == ("N1", "N2")
 

@@ -195,7 +195,7 @@ def test_parameters_are_word_for_word(shop_bank: Bank) -> None:
     assert [each.node.id for each in shop_bank.graph.actions(outcome="failure")] == ["pk-105"]
     assert len(shop_bank.graph.actions(outcome="success", limit=0)) == 13
     assert [each.node.id for each in shop_bank.graph.actions(tags=["boxes", "simulation"], limit=1)] == ["pk-203"]
-    with pytest.raises(InvalidInput, match=r"^outcome:"):
+    with pytest.raises(InvalidInput, match=r"^outcome must be"):
         shop_bank.graph.actions(outcome="good")  # type: ignore[arg-type]
 
 

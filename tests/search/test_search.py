@@ -145,7 +145,7 @@ def test_a_search_needs_a_query_and_usable_arguments(local_bank: Bank) -> None:
     with pytest.raises(NegativeLimit):
         local_bank.search("x", limit=-1)
     for call in (lambda: local_bank.search("x", limit=101), lambda: local_bank.graph.search("x", limit=101)):
-        with pytest.raises(InvalidInput, match="limit is at most 100, not 101"):
+        with pytest.raises(InvalidInput, match="limit must be at most 100, not 101"):
             call()
     with pytest.raises(InvalidConfidence):
         local_bank.search("x", min_confidence=float("nan"))
