@@ -17,6 +17,7 @@ REFUSED = (
     ("restore", "bank.bak", "--yes"),
     ("doctor", "--repair"),
     ("migrate", "sqlite:///one", "sqlite:///two"),
+    ("reembed",),
     ("token", "create"),
     ("token", "revoke", "some"),
     ("database", "init", "postgresql://nobody@localhost/none"),

@@ -358,6 +358,8 @@ def test_the_tokens_of_an_agents_own_server_are_its_clients(tmp_path: Path, *, a
         found = server.tool(token, "memory_search", asked)["structuredContent"]["memories"]
         assert [each["id"] for each in found] == [own["id"]]
         server.tool(token, "memory_feedback", {"memory_id": own["id"], "helpful": True, "session_id": "s"})
+        erased = server.call("POST", "/api/v1/sessions/erase", token, {"session": "s"}) if agent else None
+        assert erased is None or erased.status_code == 403, erased.text
     assert json.loads(ran(home, "get", own["id"]).stdout)["standing"] == ("claim" if agent else "confirmed")
 
 

@@ -27,6 +27,7 @@ PERSONAL: Mapping[str, frozenset[str]] = {
     "migrate": frozenset(),
     "promote": frozenset(),
     "prune": frozenset(),
+    "reembed": frozenset(),
     "release": frozenset(),
     "restore": frozenset(),
     "revert": frozenset(),
@@ -40,7 +41,7 @@ PERSONAL: Mapping[str, frozenset[str]] = {
 """What only a person does: to give or take standing, to erase, to replace a bank, to let somebody in.
 
 Decay and pruning follow settings and stability a repository, and an agent's command names them; the daily upkeep does
-all three by itself.
+all three by itself. With another embedder's vectors nobody finds anything, so that a person embeds anew.
 
 A command always, or with one of the options that are named. Here and nowhere else: each command, of the table or
 written by hand, passes ``check_personal``.
