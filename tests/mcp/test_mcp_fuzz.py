@@ -204,7 +204,8 @@ def test_every_tool_refuses_what_its_schema_forbids_and_nothing_else(profile: st
             assert accepts(given_values)
         answer = offered.call(name, arguments, CALLER)
         assert answer.fields.get("error") != "error"
-        assert answer.failed or allows(given_values)
+        # A project without a bank has nothing that a threshold could be used for: it is said to be unknown at once.
+        assert answer.failed or allows(given_values) or "Nothing is known of project" in answer.text
         json.dumps(answer.fields)
 
     check()
