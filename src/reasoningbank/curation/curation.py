@@ -160,9 +160,9 @@ class Curation:
         """
         from reasoningbank.safety.stored_text import reveal
 
-        store, most, begin = self._context.store(), limit, offset
+        store = self._context.store()
         if memory_id is None:
-            memories = store.memories.page(Filter(consolidated=True), limit=most, offset=begin, order="newest")
+            memories = store.memories.page(Filter(consolidated=True), limit=limit, offset=offset, order="newest")
         else:
             store = self._context.owner(memory_id)
             memories = [memory for memory in (store.memories.get(memory_id),) if is_consolidated(memory)]

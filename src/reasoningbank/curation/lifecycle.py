@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from reasoningbank.memories.evidence import from_text, proven
 from reasoningbank.memories.states import existing
+from reasoningbank.memories.voices import is_held
 from reasoningbank.settings import Settings
 from reasoningbank.storage.store import Store, Transaction
 from reasoningbank.types.belief import MIN_CONFIDENCE, PRIOR_STRENGTH, UNIT, Belief
@@ -35,7 +36,6 @@ from reasoningbank.types.memory import KEPT_FOR, PROVEN, PRUNED, WITHDRAWN, Caus
 from reasoningbank.types.recall import Filter
 from reasoningbank.types.records import Idle
 from reasoningbank.types.signal import Signal
-from reasoningbank.types.standing import rank_of, standing_in
 
 PAGE = 500
 """Memories that one transaction looks at: it holds the bank's lock for a fraction of a second."""
@@ -81,7 +81,7 @@ def decay(
         due: dict[str, tuple[Sequence[Signal], Belief]] = {}
         for each in page:
             done.examined += 1
-            own = rules if higher is None or not _stands_high(each) else higher
+            own = rules if higher is None or not is_held(each) else higher
             if by_person(each.provenance) and not own.recorded:
                 done.recorded += 1
                 continue
@@ -123,7 +123,7 @@ def prune(
 
     def one(transaction: Transaction | None, page: Sequence[Idle]) -> None:
         for each in page:
-            own = rules if higher is None or not _stands_high(each) else higher
+            own = rules if higher is None or not is_held(each) else higher
             if each.belief.score >= own.below or at - each.active < timedelta(days=own.after_days):
                 continue
             reason = (
@@ -139,10 +139,6 @@ def prune(
 
     _paged(store, one, before=at - timedelta(days=rules.after_days), below=rules.below, dry_run=dry_run)
     return PruneReport(pruned=tuple(pruned), dry_run=dry_run)
-
-
-def _stands_high(idle: Idle) -> bool:
-    return rank_of(standing_in(idle.provenance)) >= rank_of("confirmed")
 
 
 def erase_withdrawn(store: Store, *, at: datetime) -> tuple[str, ...]:

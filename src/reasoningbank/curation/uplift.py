@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reasoningbank.errors import StoreBusy, StoreFull, StoreUnavailable
 from reasoningbank.jobs.worker import Handler
 from reasoningbank.memories.standing import speaker
+from reasoningbank.memories.voices import is_held
 from reasoningbank.storage.store import Store, StoreReader
 from reasoningbank.telemetry import observed
 from reasoningbank.types.belief import beta_cumulative
@@ -19,7 +20,6 @@ from reasoningbank.types.memory import RELEASED, Memory, Outcome
 from reasoningbank.types.quantity import counted
 from reasoningbank.types.records import Job, Run, TrajectoryEntry
 from reasoningbank.types.session import USER, Judgement
-from reasoningbank.types.standing import rank_of
 from reasoningbank.types.uplift import Arm, Exposure, Harm, SessionSource, UpliftReport
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def harmful(
                 withheld_succeeded=withheld.succeeded,
                 set_aside=memory.state == "quarantined",
                 one_client=memory.state != "quarantined"
-                and rank_of(memory.standing) >= rank_of("confirmed")
+                and is_held(memory)
                 and _by_one(memory_id, tally, counting, (base, sessions, known, memory.outcome), speakers, each, error),
             )
         )

@@ -36,8 +36,9 @@ from reasoningbank.types.belief import MIN_CONFIDENCE, Belief
 from reasoningbank.types.consolidation import is_consolidated
 from reasoningbank.types.memory import HEARD, SILENCED, Memory
 from reasoningbank.types.quarantine import QuarantineSelection
-from reasoningbank.types.records import Given, Voices
+from reasoningbank.types.records import Given, Idle, Voices
 from reasoningbank.types.signal import AGENTS, SIGNAL_TYPES, Signal
+from reasoningbank.types.standing import standing_in
 
 _ENOUGH = 2
 """Independent principals that take a memory out of the proven list together."""
@@ -76,9 +77,9 @@ def room_for(memory: Memory, signal: Signal, known: Voices, voice: int) -> int:
     return max(0, room)
 
 
-def is_held(memory: Memory) -> bool:
+def is_held(memory: Memory | Idle) -> bool:
     """Return whether one principal alone does not take the memory out of the proven list."""
-    return memory.standing in _HELD
+    return standing_in(memory.provenance) in _HELD
 
 
 def is_silenced(reader: StoreReader, session: str) -> bool:

@@ -57,7 +57,7 @@ _LONE_LETTERS = ("q ", "z ", "j ", "w ", "k ")
 DISGUISE_WORDS = (*map(Word, _LIST_WORDS), *map(Word, _LONE_LETTERS))
 """The words without which no list is put together and no letters stand apart."""
 _LISTED = re.compile(r"(?:join|concat|implode|str_c|paste0) ?\(", re.IGNORECASE)
-"""What puts the pieces of a list together."""
+"""The calls that put the pieces of a list together."""
 _LINE_HEAD = re.compile(r"\n[ \t]{0,40}+(?:[+.&] ?)?[\"']\w")
 _LINE_TAIL = re.compile(r"[\"'][ \t]{0,4}(?:\\|\.\.|[+.&])?\Z")
 _LINE_TAIL_REACH = 8

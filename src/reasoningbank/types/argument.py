@@ -143,7 +143,7 @@ class Between:
 
     @property
     def words(self) -> str:
-        """What it must be, for a message."""
+        """Return the bounds in words, for a message."""
         if self.least is not None and self.most is not None:
             return f"between {_said(self.least)} and {_said(self.most)}"
         parts = (("at least", self.least), ("above", self.above), ("at most", self.most), ("below", self.below))
@@ -175,7 +175,7 @@ Budget: TypeAlias = Annotated[int, Between(0)]
 Limit: TypeAlias = Annotated[int, Between(0, error=NegativeLimit)]
 """Most of a list or a run."""
 Offset: TypeAlias = Annotated[int, Between(0, error=NegativeOffset)]
-"""How many of a list are left out first."""
+"""The number of entries of a list that are left out first."""
 SearchLimit: TypeAlias = Annotated[int, Between(0, error=NegativeLimit), Between(most=MAX_SEARCH_LIMIT)]
 """Most that a search finds."""
 Confidence: TypeAlias = Annotated[float, Between(0.0, 1.0, error=InvalidConfidence)]
